@@ -1,0 +1,51 @@
+/**
+ * LinkChannel between the shards of one process: message ports between threads, a queue drained by setImmediate within one.
+ * Order per pair holds because each pair of threads has one port. Nothing is lost while both threads live.
+ */
+import type { MessagePort } from 'node:worker_threads';
+import type { LinkChannel, LinkMessage } from '../../ports/link-channel.ts';
+
+export interface ThreadChannel extends LinkChannel {
+  /** Hands in a message that came over a port. */
+  deliver(message: LinkMessage): void;
+  /** The port to another thread. */
+  connect(thread: number, port: MessagePort): void;
+}
+
+/** `thread`: this one's number; `threadOf`: which thread runs a shard (−1: the coordinator). */
+export function createThreadChannel(thread: number, threadOf: (shard: number) => number): ThreadChannel {
+  const handlers = new Map<number, (message: LinkMessage) => void>();
+  const ports = new Map<number, MessagePort>();
+  let local: LinkMessage[] = [];
+  let scheduled = false;
+
+  const deliver = (message: LinkMessage): void => handlers.get(message.to)?.(message);
+  const drain = (): void => {
+    scheduled = false;
+    const messages = local;
+    local = [];
+    for (const message of messages) deliver(message);
+  };
+
+  return {
+    send(message) {
+      const target = threadOf(message.to);
+      if (target !== thread) {
+        ports.get(target)?.postMessage(message);
+        return;
+      }
+      local.push(message);
+      if (scheduled) return;
+      scheduled = true;
+      setImmediate(drain);
+    },
+    receive(shard, handler) {
+      handlers.set(shard, handler);
+    },
+    deliver,
+    connect(other, port) {
+      ports.set(other, port);
+      port.on('message', deliver);
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** `portolan status`: the counts of the last commits, or with --recount every count derived again and compared with them. */
+import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { recountRows, type RowCounts } from '../adapters/sqlite/recount.ts';
+import { readCrawlMeta, readTotals, shardFile } from '../compose.ts';
+import { lawGaps, merge, overall, sum, type TotalsSnapshot } from '../engine/accounting.ts';
+import { EXIT } from './exit-codes.ts';
+
+export async function status(dirArgument: string, flags: { readonly recount?: boolean; readonly json?: boolean }): Promise<number> {
+  const dir = resolve(dirArgument);
+  const meta = readCrawlMeta(dir);
+  if (flags.recount === true) return recount(dir, meta.shards, flags.json === true);
+  const all = overall(readTotals(dir, meta.shards));
+  if (flags.json === true) process.stdout.write(`${JSON.stringify(all)}\n`);
+  else process.stdout.write(`${describe(all)}\n`);
+  return all.unaccounted === 0 ? EXIT.finished : EXIT.unaccounted;
+}
+
+async function recount(dir: string, shards: number, json: boolean): Promise<number> {
+  const findings: string[] = [];
+  const counted: RowCounts[] = [];
+  const snapshots: TotalsSnapshot[] = [];
+  for (let shard = 0; shard < shards; shard++) {
+    const file = shardFile(dir, shard);
+    if (!existsSync(file)) continue;
+    const rows = recountRows(file);
+    counted.push(rows);
+    if (rows.totals === '') continue;
+    const totals = JSON.parse(rows.totals) as TotalsSnapshot;
+    snapshots.push(totals);
+    findings.push(...(await compareShard(dir, shard, rows, totals)).map((finding) => `shard ${shard}: ${finding}`));
+  }
+  const all = overall(snapshots);
+  const outbox = counted.reduce((a, rows) => a + rows.outboxFinds, 0);
+  if (outbox < all.inTransit) findings.push(`${all.inTransit} finds are in transit, ${outbox} in the outboxes`);
+  const unaccounted = all.unaccounted + findings.length;
+  if (json) process.stdout.write(`${JSON.stringify({ ...all, unaccounted, findings, hosts: counted.reduce((a, rows) => a + rows.hosts, 0) })}\n`);
+  else process.stdout.write(`${describe({ ...all, unaccounted })}\n${findings.map((finding) => `- ${finding}\n`).join('')}`);
+  return unaccounted === 0 ? EXIT.finished : EXIT.unaccounted;
+}
+
+async function compareShard(dir: string, shard: number, rows: RowCounts, totals: TotalsSnapshot): Promise<string[]> {
+  const findings: string[] = [];
+  const same = (what: string, counted: number, stored: number): void => {
+    if (counted !== stored) findings.push(`${what}: ${stored} counted, ${counted} in rows and outputs`);
+  };
+  const gaps = lawGaps(totals);
+  for (const [law, gap] of Object.entries(gaps)) if (gap !== 0) findings.push(`the ${law} law is off by ${gap}`);
+  rows.queued.forEach((count, level) => {
+    same(`queued at level ${level}`, count, totals.queued[level] ?? 0);
+  });
+  for (const name of Object.keys(merge([rows.fetched, totals.fetched]))) same(`fetched(${name})`, rows.fetched[name] ?? 0, totals.fetched[name] ?? 0);
+  for (const name of Object.keys(merge([rows.dropped, totals.dropped]))) same(`dropped(${name})`, rows.dropped[name] ?? 0, totals.dropped[name] ?? 0);
+  same('admitted', sum(rows.fetched) + sum(rows.dropped) + rows.queued.reduce((a, b) => a + b, 0), totals.admitted);
+  same('seen keys', rows.seenKeys, totals.admitted);
+  findings.push(...rows.hostFindings);
+  if (rows.hostsWrong > rows.hostFindings.length) findings.push(`and ${rows.hostsWrong - rows.hostFindings.length} more hosts`);
+  findings.push(...(await comparePages(dir, shard, rows, totals)));
+  return findings;
+}
+
+interface Mark {
+  readonly segment: number;
+  readonly name: string;
+  readonly length: number;
+}
+
+/** Counts the lines of pages.jsonl up to the mark of the last commit: each outcome once, each link of each page once. */
+async function comparePages(dir: string, shard: number, rows: RowCounts, totals: TotalsSnapshot): Promise<string[]> {
+  const mark = rows.marks === '' ? undefined : ((JSON.parse(rows.marks) as { pages?: Mark }).pages ?? undefined);
+  if (mark === undefined || totals.lostOutput > 0) return [];
+  const findings: string[] = [];
+  const counts = { fetched: 0, dropped: 0, found: 0, rejected: {} as Record<string, number> };
+  const keys = new Set<string>();
+  for (let segment = 0; segment <= mark.segment; segment++) {
+    const name = mark.name.replace(/\d{5}(?=\.jsonl$)/, String(segment).padStart(5, '0'));
+    const path = join(dir, name);
+    if (!existsSync(path)) continue;
+    const file = await open(path);
+    let bytes = 0;
+    for await (const line of file.readLines()) {
+      bytes += Buffer.byteLength(line) + 1;
+      if (segment === mark.segment && bytes > mark.length) break;
+      countLine(JSON.parse(line) as PageLine, counts, keys, findings);
+    }
+  }
+  const same = (what: string, counted: number, stored: number): void => {
+    if (counted !== stored) findings.push(`${what}: ${stored} counted, ${counted} in pages.jsonl of shard ${shard}`);
+  };
+  same('fetched', counts.fetched, sum(totals.fetched) + totals.reopened);
+  same('dropped', counts.dropped, sum(totals.dropped));
+  same('extracted', counts.found, totals.extracted);
+  for (const reason of Object.keys(merge([counts.rejected, totals.finderRejected]))) same(`rejected(${reason})`, counts.rejected[reason] ?? 0, totals.finderRejected[reason] ?? 0);
+  return findings;
+}
+
+interface PageLine {
+  readonly key: string;
+  readonly outcome: string;
+  readonly links?: { readonly found: number; readonly rejected: Readonly<Record<string, number>> };
+}
+
+function countLine(line: PageLine, counts: { fetched: number; dropped: number; found: number; rejected: Record<string, number> }, keys: Set<string>, findings: string[]): void {
+  if (line.outcome === 'dropped') counts.dropped++;
+  else counts.fetched++;
+  // A redirect may be opened again by its own chain; any other outcome stands once.
+  if (line.outcome !== 'redirect') {
+    if (keys.has(line.key)) findings.push(`${line.key} has two outcomes in pages.jsonl`);
+    keys.add(line.key);
+  }
+  counts.found += line.links?.found ?? 0;
+  for (const [reason, n] of Object.entries(line.links?.rejected ?? {})) counts.rejected[reason] = (counts.rejected[reason] ?? 0) + n;
+}
+
+function describe(all: ReturnType<typeof overall>): string {
+  return [
+    `found ${all.found} = known ${all.known} + rejected ${sum(all.rejected)} + admitted ${all.admitted} + in transit ${all.inTransit}`,
+    `admitted ${all.admitted} = queued ${all.queued} + fetched ${sum(all.fetched)} + dropped ${sum(all.dropped)}`,
+    `unaccounted ${all.unaccounted}`,
+  ].join('\n');
+}

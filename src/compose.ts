@@ -1,0 +1,333 @@
+/**
+ * The one file that names concrete adapters: it puts a node together on the main thread (`runCrawl`) and in each of its threads (`composeThread`).
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createFileBlobStore } from './adapters/file/blob-store.ts';
+import { openDisk } from './adapters/file/disk.ts';
+import { createMemoryMetrics } from './adapters/memory/metrics.ts';
+import { createGateMemory, createSharedGate, type SharedGateMemory, type SharedGateOptions } from './adapters/node/address-gate.ts';
+import { createSystemClock } from './adapters/node/clock.ts';
+import { createThreadChannel } from './adapters/node/link-channel.ts';
+import { createRandom } from './adapters/node/random.ts';
+import { createNodeResolver } from './adapters/node/resolver.ts';
+import { closeThread, onCoordinatorMessage, postToCoordinator, spawnThreads, threadStart } from './adapters/node/threads.ts';
+import { lockCrawl } from './adapters/sqlite/crawl-lock.ts';
+import { createSqliteStore } from './adapters/sqlite/shard-store.ts';
+import { createUndiciTransport } from './adapters/undici/transport.ts';
+import type { Config } from './config/schema.ts';
+import { PortolanError } from './core/errors.ts';
+import { overall } from './engine/accounting.ts';
+import { crawlRules, type ShardPorts, type ThreadContext } from './engine/context.ts';
+import { Coordinator, type CoordinatorEvents, type EndReport } from './engine/coordinator.ts';
+import { checkMeta, CRAWL_FORMAT_VERSION, type CrawlMeta, parseMeta } from './engine/crawl-meta.ts';
+import type { FromThread, ToThread } from './engine/messages.ts';
+import { seedMessages } from './engine/seed-messages.ts';
+import { ShardThread } from './engine/thread.ts';
+import { createAddressGuard } from './net/address-guard.ts';
+import { DnsCache } from './net/dns-cache.ts';
+import { createHandlers } from './parse/handlers.ts';
+import { Blocklist } from './scope/blocklist.ts';
+import { createScope } from './scope/scope.ts';
+import { CANONICALIZER_VERSION, createCanonicalizer, DEFAULT_CANONICAL_OPTIONS, DomainTable, parseSeed, SHARD_FUNCTION_VERSION } from './url/index.ts';
+import { VERSION } from './version.ts';
+
+const BLOCKLIST_POLL_MS = 1_000;
+
+interface ThreadData {
+  readonly config: Config;
+  readonly seeds: readonly string[];
+  readonly shards: number;
+  readonly own: readonly number[];
+  readonly threads: number;
+  readonly dir: string;
+  readonly gate: SharedGateMemory;
+  readonly gateOptions: SharedGateOptions;
+  readonly bootId: string;
+  readonly configVersion: string;
+  readonly blocklist: { readonly text: string; readonly file: string } | undefined;
+}
+
+export interface CrawlHandle {
+  /** Ends in an orderly way. */
+  stop(): void;
+  pause(): void;
+  resume(): void;
+  readonly ended: Promise<CrawlReport>;
+}
+
+export interface CrawlReport extends EndReport {
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  readonly shards: number;
+  readonly dir: string;
+  readonly config: Config;
+}
+
+export interface RunOptions {
+  readonly force: boolean;
+  readonly events: CoordinatorEvents;
+}
+
+/** Starts or resumes the crawl in config.output.dir. Throws PortolanError before anything is fetched when something is not right. */
+export async function runCrawl(config: Config, options: RunOptions): Promise<CrawlHandle> {
+  const clock = createSystemClock();
+  const startedAtMs = clock.nowEpochMs();
+  const dir = resolve(config.output.dir);
+  createAddressGuard({ allowNets: config.net.allow });
+  const seeds = config.seeds.map(parseSeed);
+  const blocklist = readBlocklist(config);
+  const unlock = lockCrawl(join(dir, 'state', 'lock.db'));
+  try {
+    const meta = await openMeta(dir, config, seeds, options.force, startedAtMs);
+    const threads = Math.min(config.run.threads ?? availableParallelism(), meta.shards);
+    const gateOptions = { slots: config.frontier.backQueues, ratePerS: config.politeness.rate, pagesLeft: pagesLeft(config, dir, meta.shards) };
+    const gate = createGateMemory(gateOptions);
+    const data: ThreadData[] = Array.from({ length: threads }, (_, thread) => ({
+      config, seeds, shards: meta.shards, own: shardsOfThread(thread, threads, meta.shards), threads, dir, gate, gateOptions,
+      bootId: bootId(clock.nowEpochMs()), configVersion: hashText(JSON.stringify(config)), blocklist,
+    }));
+    const entry = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+    const group = spawnThreads(entry, data);
+    const channel = createThreadChannel(-1, (shard) => shard % threads);
+    group.ports.forEach((port, thread) => {
+      channel.connect(thread, port);
+    });
+    const { promise, resolve: end } = Promise.withResolvers<CrawlReport>();
+    const canonicalize = createCanonicalizer(DEFAULT_CANONICAL_OPTIONS);
+    let stopBlocklist = (): void => {};
+    const finish = (report: EndReport): void => {
+      stopBlocklist();
+      for (const port of group.ports) port.close();
+      void Promise.all(group.threads.map((thread) => thread.terminate())).then(() => {
+        unlock();
+        end({ ...report, startedAtMs, endedAtMs: clock.nowEpochMs(), shards: meta.shards, dir, config });
+      });
+    };
+    const coordinator = new Coordinator(
+      { shards: meta.shards, maxPages: config.limits.maxPages, maxTimeMs: config.limits.maxTime, seeds: seedMessages(seeds, meta.shards, canonicalize, startedAtMs) },
+      clock, channel, group.threads as readonly { post(message: ToThread): void }[], options.events, finish,
+    );
+    group.threads.forEach((thread, number) => {
+      thread.onMessage((message) => coordinator.receive(number, message as FromThread));
+      thread.onExit((error) => coordinator.threadDied(error));
+    });
+    stopBlocklist = watchBlocklist(config, clock, (text, file) => coordinator.send({ type: 'blocklist', text, file }), (text) => options.events.notice(-1, text));
+    return {
+      stop: () => coordinator.stop('stopped'),
+      pause: () => coordinator.send({ type: 'pause' }),
+      resume: () => coordinator.send({ type: 'resume' }),
+      ended: promise,
+    };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+function shardsOfThread(thread: number, threads: number, shards: number): number[] {
+  return Array.from({ length: shards }, (_, shard) => shard).filter((shard) => shard % threads === thread);
+}
+
+async function openMeta(dir: string, config: Config, seeds: readonly string[], force: boolean, nowMs: number): Promise<CrawlMeta> {
+  const disk = openDisk(dir);
+  const { mode, include, exclude } = config.scope;
+  const wanted: CrawlMeta = {
+    format: CRAWL_FORMAT_VERSION,
+    shards: config.run.shards ?? Math.max(4, availableParallelism()),
+    shardFunction: SHARD_FUNCTION_VERSION,
+    suffixList: packageVersion('tldts'),
+    canonicalizer: CANONICALIZER_VERSION,
+    parameters: hashText(JSON.stringify(DEFAULT_CANONICAL_OPTIONS)),
+    scope: { mode, include, exclude },
+    createdAtMs: nowMs,
+  };
+  if (!disk.exists('crawl.json')) {
+    if (seeds.length === 0) {
+      throw new PortolanError('PORTOLAN_SEED_NONE', 'there is nothing to start from', { remedy: 'give a URL, --seeds FILE, or seeds in the configuration' });
+    }
+    await disk.writeWhole('crawl.json', Buffer.from(`${JSON.stringify(wanted, undefined, 2)}\n`));
+    return wanted;
+  }
+  const stored = parseMeta(Buffer.from(disk.readWhole('crawl.json')).toString('utf8'));
+  checkMeta(stored, wanted, force);
+  const meta = { ...stored, scope: wanted.scope };
+  if (force) await disk.writeWhole('crawl.json', Buffer.from(`${JSON.stringify(meta, undefined, 2)}\n`));
+  return meta;
+}
+
+/** Pages that --max-pages leaves for this run; −1 without a limit. */
+function pagesLeft(config: Config, dir: string, shards: number): number {
+  if (config.limits.maxPages === 0) return -1;
+  const { fetched } = overall(readTotals(dir, shards));
+  return Math.max(0, config.limits.maxPages - (fetched['ok'] ?? 0) - (fetched['truncated'] ?? 0) - (fetched['not-modified'] ?? 0));
+}
+
+/** Totals of the last commit of every shard, read without opening the crawl for writing. Shards without a database yet are left out. */
+export function readTotals(dir: string, shards: number) {
+  const snapshots = [];
+  for (let shard = 0; shard < shards; shard++) {
+    const file = shardFile(dir, shard);
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) continue;
+    const store = createSqliteStore({ file, cacheBytes: 1_048_576, readOnly: true });
+    const { totals } = store.open(shard);
+    store.close();
+    if (totals !== '') snapshots.push(JSON.parse(totals));
+  }
+  return snapshots;
+}
+
+export function shardFile(dir: string, shard: number): string {
+  return join(dir, 'state', `shard-${shard}`, 'state.db');
+}
+
+export function readCrawlMeta(dir: string): CrawlMeta {
+  const disk = openDisk(dir);
+  if (!disk.exists('crawl.json')) {
+    throw new PortolanError('PORTOLAN_STATE_MISSING', `${dir} holds no crawl`, { remedy: 'name the directory given to crawl with --out' });
+  }
+  return parseMeta(Buffer.from(disk.readWhole('crawl.json')).toString('utf8'));
+}
+
+function packageVersion(name: string): string {
+  const require = createRequire(import.meta.url);
+  return (require(`${name}/package.json`) as { version: string }).version;
+}
+
+function hashText(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+/** Monotonic times of one boot compare; elsewhere than on Linux each process is its own span. */
+function bootId(nowMs: number): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return `process-${process.pid}-${Math.floor(nowMs)}`;
+  }
+}
+
+function readBlocklist(config: Config): { text: string; file: string } | undefined {
+  const file = config.politeness.blocklist;
+  if (file === undefined) return undefined;
+  try {
+    const text = readFileSync(file, 'utf8');
+    Blocklist.parse(text, file);
+    return { text, file };
+  } catch (error) {
+    if (error instanceof PortolanError) throw error;
+    throw new PortolanError('PORTOLAN_BLOCKLIST_INVALID', `the blocklist ${file} cannot be read: ${(error as Error).message}`, { cause: error, remedy: 'check the path given to --blocklist' });
+  }
+}
+
+/** Reads the file again when it changes. A list that cannot be read keeps the one in force, said loudly. */
+function watchBlocklist(config: Config, clock: ReturnType<typeof createSystemClock>, changed: (text: string, file: string) => void, notice: (text: string) => void): () => void {
+  const file = config.politeness.blocklist;
+  if (file === undefined) return () => {};
+  let cancel = (): void => {};
+  let last = statKey(file);
+  const look = (): void => {
+    const now = statKey(file);
+    if (now !== last) {
+      last = now;
+      try {
+        const list = readBlocklist(config)!;
+        changed(list.text, list.file);
+        notice('the blocklist has changed and is in force');
+      } catch (error) {
+        notice(`${(error as Error).message}; the old blocklist stays in force`);
+      }
+    }
+    cancel = clock.setTimer(BLOCKLIST_POLL_MS, look);
+  };
+  cancel = clock.setTimer(BLOCKLIST_POLL_MS, look);
+  return () => cancel();
+}
+
+function statKey(file: string): string {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.mtimeMs}:${stat.size}:${stat.ino}`;
+}
+
+/** Within a worker thread: puts its part of the node together and runs it. */
+export async function composeThread(): Promise<void> {
+  const { thread, data, ports } = threadStart<ThreadData>();
+  const { config, shards, own, threads, dir } = data;
+  const clock = createSystemClock();
+  const random = createRandom();
+  const metrics = createMemoryMetrics();
+  const guard = createAddressGuard({ allowNets: config.net.allow });
+  const channel = createThreadChannel(thread, (shard) => (shard < 0 ? -1 : shard % threads));
+  const transport = createUndiciTransport({ maxConnections: Math.max(64, Math.ceil((config.frontier.backQueues * 2) / threads)) });
+  const rules = crawlRules(config, VERSION);
+  const { mode, include, exclude, maxUrlBytes, maxParameters, maxSegmentRepeats } = config.scope;
+  const resolver = createNodeResolver({
+    timeoutMs: config.dns.timeout,
+    maxInFlight: Math.max(2, Math.floor(256 / threads)),
+    ...(config.dns.servers.length === 0 ? {} : { servers: config.dns.servers }),
+  });
+  const context: ThreadContext = {
+    config,
+    rules,
+    shards,
+    clock,
+    random,
+    metrics,
+    transport,
+    dns: new DnsCache({
+      resolver, clock, guard, entriesMax: config.dns.cacheEntries, ttlMinMs: config.dns.ttlMin, ttlMaxMs: config.dns.ttlMax, notFoundMs: config.dns.negativeTtl,
+      overrides: dnsOverrides(config.dns.resolve),
+    }),
+    guard,
+    channel,
+    canonicalize: createCanonicalizer(DEFAULT_CANONICAL_OPTIONS),
+    domains: new DomainTable(),
+    scope: createScope({ mode, include, exclude, maxDepth: rules.maxDepth, maxUrlBytes, maxParameters, maxSegmentRepeats }, data.seeds, []),
+    handlers: createHandlers(),
+    blocklist: { current: data.blocklist === undefined ? Blocklist.parse('', '') : Blocklist.parse(data.blocklist.text, data.blocklist.file) },
+    bootId: data.bootId,
+    configVersion: data.configVersion,
+    software: `Portolan/${VERSION}`,
+    yieldTurn: () => new Promise((done) => setImmediate(done)),
+  };
+  const runner = new ShardThread(context, own, metrics, postToCoordinator);
+  for (const { thread: other, port } of ports) channel.connect(other, port);
+  onCoordinatorMessage((message) => {
+    void runner.receive(message as ToThread).then(async (done) => {
+      if (!done) return;
+      for (const { port } of ports) port.close();
+      await transport.close();
+      resolver.close();
+      closeThread();
+    });
+  });
+  await runner.open((shard) => shardPorts(data, shard));
+}
+
+function shardPorts(data: ThreadData, shard: number): ShardPorts {
+  const { dir, config, shards } = data;
+  const root = openDisk(dir);
+  return {
+    store: createSqliteStore({ file: shardFile(dir, shard), cacheBytes: Math.floor(config.run.memory / 8 / shards) }),
+    disk: openDisk(join(dir, 'state', `shard-${shard}`)),
+    blobs: createFileBlobStore(root, ''),
+    gate: createSharedGate(data.gate, data.gateOptions, shard + 1),
+  };
+}
+
+function dnsOverrides(pairs: readonly string[]): Map<string, string[]> {
+  const overrides = new Map<string, string[]>();
+  for (const pair of pairs) {
+    const colon = pair.indexOf(':');
+    if (colon <= 0 || colon === pair.length - 1) {
+      throw new PortolanError('PORTOLAN_CONFIG_INVALID', `"${pair}" is not HOST:ADDR`, { remedy: 'give a name and an address such as www.example.com:192.0.2.7' });
+    }
+    const host = pair.slice(0, colon).toLowerCase();
+    const address = pair.slice(colon + 1).replace(/^\[|\]$/g, '');
+    overrides.set(host, [...(overrides.get(host) ?? []), address]);
+  }
+  return overrides;
+}

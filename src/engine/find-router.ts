@@ -1,0 +1,148 @@
+/**
+ * From what a page holds to finds on their way: resolve, scope, key, and then either this shard's own admission or another shard's lane.
+ * Every link met is counted once here: finderKnown, finderRejected(reason), local or sent.
+ */
+import type { Find, RedirectChain } from '../core/records.ts';
+import type { FindKind, RejectReason } from '../core/reasons.ts';
+import { isIpLiteral } from '../net/address-guard.ts';
+import type { ParsedPage } from '../parse/page.ts';
+import { LinkResolver, type SplitUrl, splitUrl, urlKey } from '../url/index.ts';
+import { bump, type Totals } from './accounting.ts';
+import { shardOfHost, type ThreadContext } from './context.ts';
+import type { Outbox } from './outbox.ts';
+
+const BRACKET = 0x5d;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+
+/** What became of the links of one page; found = known + local + sent + Σ rejected. */
+export interface LinkTally {
+  found: number;
+  known: number;
+  local: number;
+  sent: number;
+  readonly rejected: Partial<Record<RejectReason, number>>;
+}
+
+export class FindRouter {
+  readonly #context: ThreadContext;
+  readonly #shard: number;
+  readonly #totals: Totals;
+  readonly #outbox: Outbox;
+  readonly #admit: (find: Find, parts: SplitUrl) => void;
+  readonly #isKnownHere: (hi: number, lo: number) => boolean;
+  readonly #key = new Uint32Array(2);
+
+  constructor(
+    context: ThreadContext,
+    shard: number,
+    totals: Totals,
+    outbox: Outbox,
+    admit: (find: Find, parts: SplitUrl) => void,
+    isKnownHere: (hi: number, lo: number) => boolean,
+  ) {
+    this.#context = context;
+    this.#shard = shard;
+    this.#totals = totals;
+    this.#outbox = outbox;
+    this.#admit = admit;
+    this.#isKnownHere = isKnownHere;
+  }
+
+  /** `pageReason` rejects every link of the page (nofollow, near-duplicate). */
+  page(url: string, depth: number, page: ParsedPage, pageReason: RejectReason | undefined, nowMs: number): LinkTally {
+    const tally: LinkTally = { found: page.linksFound, known: 0, local: 0, sent: 0, rejected: {} };
+    this.#totals.extracted += page.linksFound;
+    if (page.linksOverBound > 0) this.#reject(tally, 'too-many-links', page.linksOverBound);
+    // Repeats of a link within its page.
+    this.#know(tally, page.linksFound - page.links.length - page.linksOverBound);
+    if (pageReason !== undefined) {
+      this.#reject(tally, pageReason, page.links.length);
+      return tally;
+    }
+    const resolver = new LinkResolver(url, page.baseHref);
+    const foundAtS = Math.floor(nowMs / 1_000);
+    let parts: SplitUrl | undefined;
+    for (const link of page.links) {
+      if (link.nofollow) {
+        this.#reject(tally, 'nofollow');
+        continue;
+      }
+      const target = resolver.resolve(link.href);
+      if (target === '') {
+        this.#reject(tally, resolver.rejected);
+        continue;
+      }
+      parts = splitUrl(target, parts);
+      this.#route(tally, target, parts, 'link', depth + 1, url, foundAtS, nowMs, undefined, false);
+    }
+    return tally;
+  }
+
+  /** One find that is not a link of a page: the target of a redirect. `exempt` finds pass scope (a seed's redirect). */
+  single(target: string, kind: FindKind, depth: number, via: string, nowMs: number, chain: RedirectChain | undefined, exempt: boolean): LinkTally {
+    const tally: LinkTally = { found: 1, known: 0, local: 0, sent: 0, rejected: {} };
+    this.#totals.extracted++;
+    this.#route(tally, target, splitUrl(target), kind, depth, via, Math.floor(nowMs / 1_000), nowMs, chain, exempt);
+    return tally;
+  }
+
+  #route(
+    tally: LinkTally, url: string, parts: SplitUrl, kind: FindKind, depth: number, via: string, foundAtS: number, nowMs: number,
+    chain: RedirectChain | undefined, exempt: boolean,
+  ): void {
+    const { scope, canonicalize, blocklist } = this.#context;
+    const canonical = canonicalize(url);
+    const reason = exempt ? undefined : scope.check(url, parts, canonical, depth, nowMs);
+    if (reason !== undefined) {
+      this.#reject(tally, reason);
+      return;
+    }
+    if (blocklist.current.size > 0 && blocklist.current.matchesUrl(url, parts) !== undefined) {
+      this.#reject(tally, 'blocklisted');
+      return;
+    }
+    if (this.#isForbiddenLiteral(parts.host)) {
+      this.#reject(tally, 'forbidden-address');
+      return;
+    }
+    urlKey(canonical, this.#key);
+    const keyHi = this.#key[0]!;
+    const keyLo = this.#key[1]!;
+    const owner = shardOfHost(this.#context, parts.host);
+    // A redirect's target is always told to its owner: only there is known whether its own chain leads back to it (A6).
+    if (owner === this.#shard) {
+      tally.local++;
+      this.#totals.local++;
+      if (chain === undefined && this.#isKnownHere(keyHi, keyLo)) this.#totals.known++;
+      else this.#admit({ url, keyHi, keyLo, kind, depth, via, foundAtS, chain }, parts);
+      return;
+    }
+    if (chain === undefined && this.#outbox.knows(owner, keyHi, keyLo)) {
+      this.#know(tally, 1);
+      return;
+    }
+    tally.sent++;
+    bump(this.#totals.sent, owner);
+    this.#outbox.add(owner, { url, keyHi, keyLo, kind, depth, via, foundAtS, chain });
+  }
+
+  /** Names are vetted when they are resolved; a literal is its own answer. */
+  #isForbiddenLiteral(host: string): boolean {
+    const last = host.charCodeAt(host.length - 1);
+    if (last !== BRACKET && (last < DIGIT_0 || last > DIGIT_9)) return false;
+    const address = isIpLiteral(host);
+    return address !== undefined && !this.#context.guard.verdict(address).allowed;
+  }
+
+  #reject(tally: LinkTally, reason: RejectReason, count = 1): void {
+    if (count === 0) return;
+    tally.rejected[reason] = (tally.rejected[reason] ?? 0) + count;
+    bump(this.#totals.finderRejected, reason, count);
+  }
+
+  #know(tally: LinkTally, count: number): void {
+    tally.known += count;
+    this.#totals.finderKnown += count;
+  }
+}

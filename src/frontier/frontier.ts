@@ -1,0 +1,707 @@
+/**
+ * Everything of one shard that waits to be fetched.
+ *
+ * Front queues hold hosts (not URLs), one ring per priority level; a free back-queue slot draws a level by weight and takes the ring's head.
+ * A host with a slot is *active*: it stands in the ready heap with its due time, or is *on turn* (at most one exchange). Each host's URLs lie
+ * in chunks on disk, one FIFO per level and one for retries; memory holds the heads of active hosts and what no commit has written yet.
+ *
+ * Invariants: a host is on turn at most once; a slot is recycled, the debt (lastEnd + owed in the host's record) is not; an entry leaves the
+ * queue only by `consume`, which the caller pairs with exactly one outcome, drop or requeue; a lease ends exactly once.
+ * What it does not do: robots, addresses, budgets, fetching; nor does it write: `freeze` hands its changes over as part of a batch.
+ */
+import { ByteWriter } from '../core/bytes.ts';
+import { assert } from '../core/errors.ts';
+import { bestLevel, copyHost, hostDueMs, type HostRecord, LEVELS, newHostRecord, QUEUES, queuedTotal, RETRY_LEVEL } from '../core/host.ts';
+import { type QueueEntry, readQueueEntries, writeQueueEntry } from '../core/records.ts';
+import type { AddressGate } from '../ports/address-gate.ts';
+import type { Random } from '../ports/random.ts';
+import type { Batch, ChunkWrite, ShardStore } from '../ports/shard-store.ts';
+import { HOST_ACTIVE, HOST_APART, HOST_IDLE, HOST_IN_RING, HOST_PARKED, HOST_SNOOZED, HostIndex, hashText, NO_LEVEL } from './host-index.ts';
+import { IdRing } from './id-ring.ts';
+import { TimeHeap } from './time-heap.ts';
+
+/** Entries of one queue kept in memory for an active host. */
+export const HEADS_MAX = 64;
+/** A host that owes longer than this gives its slot back. */
+export const SLOT_WAIT_MAX_MS = 30_000;
+/** A chunk is not appended to beyond this size. */
+export const CHUNK_APPEND_BYTES = 3_072;
+/** And a new one is not made larger than about this. */
+export const CHUNK_BYTES = 16_384;
+/** When the process has no free slot, asking again before this is useless. */
+const SLOT_POLL_MS = 50;
+/** Records of hosts without a slot kept in memory. */
+const IDLE_RECORDS_MAX = 4_096;
+
+export interface FrontierOptions {
+  readonly weights: readonly number[];
+  readonly quantum: number;
+  readonly maxQueuedPerHost: number;
+  readonly maxSubdomains: number;
+  /** This shard's even share of the slots; it goes over it only while the pool is not full. */
+  readonly fairSlots: number;
+  /** A host whose record says so stands in the ring of the last level (F4). */
+  readonly demoted: (host: HostRecord) => boolean;
+}
+
+export type AddResult = 'added' | 'host-queue-full' | 'too-many-subdomains';
+
+/** A host in memory. `onTurn`: between nextTurn and endTurn. */
+export interface HostMemory {
+  readonly record: HostRecord;
+  readonly heads: QueueEntry[][];
+  readonly pending: QueueEntry[][];
+  /** Level chosen for this turn; −1 before `peek`. */
+  turnLevel: number;
+  onTurn: boolean;
+  fetchesInSlot: number;
+  dirty: boolean;
+  lease: Lease | undefined;
+  /** Gated address this host counts against while it is active; '' when none. */
+  addressKey: string;
+  /** Fetches asked for on behalf of another host (robots.txt behind a redirect). */
+  errands: number;
+}
+
+export interface Lease {
+  readonly id: number;
+  readonly host: HostMemory;
+  readonly entry: QueueEntry;
+  readonly deadlineMs: number;
+  ended: boolean;
+}
+
+export interface FrontierStats {
+  readonly hosts: number;
+  readonly active: number;
+  readonly onTurn: number;
+  readonly inRings: readonly number[];
+  readonly snoozed: number;
+  readonly parked: number;
+  readonly queued: readonly number[];
+}
+
+export class Frontier {
+  readonly #options: FrontierOptions;
+  readonly #store: ShardStore;
+  readonly #random: Random;
+  readonly #gate: AddressGate;
+  readonly #index = new HostIndex();
+  readonly #memory = new Map<number, HostMemory>();
+  readonly #idle = new Map<number, HostMemory>();
+  readonly #dirty = new Map<number, HostMemory>();
+  readonly #rings = Array.from({ length: LEVELS }, () => new IdRing());
+  readonly #ready = new TimeHeap();
+  readonly #wake = new TimeHeap();
+  readonly #frozen = new Map<string, { readonly append: boolean; readonly blob: Uint8Array }>();
+  readonly #frozenHosts = new Set<number>();
+  readonly #domains = new Map<string, number>();
+  readonly #queued: number[] = new Array<number>(QUEUES).fill(0);
+  readonly #parked = new Map<string, IdRing>();
+  readonly #addressHosts = new Map<string, number>();
+  readonly #leases = new Map<number, Lease>();
+  readonly #apart = new Map<number, HostRecord>();
+  readonly #hash = new Uint32Array(2);
+  readonly #writer = new ByteWriter(64 * 1024);
+  #chunksDone: { hostId: number; level: number; fromSeq: number; belowSeq: number }[] = [];
+  #nextHostId = 1;
+  #nextLeaseId = 1;
+  #active = 0;
+  #onTurn = 0;
+  #parkedCount = 0;
+  #slotsWanted = false;
+
+  constructor(options: FrontierOptions, store: ShardStore, random: Random, gate: AddressGate) {
+    this.#options = options;
+    this.#store = store;
+    this.#random = random;
+    this.#gate = gate;
+  }
+
+  /** Builds the index from the host rows: one pass at open, no object per host. */
+  restore(nextHostId: number, nowMs: number): void {
+    this.#nextHostId = nextHostId;
+    this.#store.scanHosts((host) => {
+      this.#insertIndex(host.key, host.id);
+      if (this.#options.maxSubdomains < Number.MAX_SAFE_INTEGER) this.#countDomain(host.domain);
+      if (host.queued === 0) return;
+      this.#index.setLevel(host.id, Math.min(host.level, LEVELS - 1));
+      if (host.dueMs > nowMs) this.#snooze(host.id, host.dueMs);
+      else this.#enlistId(host.id);
+    });
+  }
+
+  /** Counts per queue come from the totals of the last commit; the rows agree with them (recount checks it). */
+  setQueuedCounts(queued: readonly number[]): void {
+    for (let level = 0; level < QUEUES; level++) this.#queued[level] = queued[level] ?? 0;
+  }
+
+  get nextHostId(): number {
+    return this.#nextHostId;
+  }
+
+  /** The host in memory, loaded from its row when it is known; undefined when it is not. */
+  host(hostKey: string): HostMemory | undefined {
+    hashText(hostKey, this.#hash);
+    let id = this.#index.find(this.#hash[0]!, this.#hash[1]!);
+    if (id === 0) return undefined;
+    let memory = this.#load(id);
+    if (memory.record.key !== hostKey) {
+      id = this.#store.findHostId(hostKey) ?? 0;
+      if (id === 0) return undefined;
+      memory = this.#load(id);
+    }
+    return memory;
+  }
+
+  /** The host, created when it is new; undefined when its registrable domain has too many. */
+  hostOrCreate(hostKey: string, domain: string): HostMemory | undefined {
+    const known = this.host(hostKey);
+    if (known !== undefined) return known;
+    if (this.#options.maxSubdomains < Number.MAX_SAFE_INTEGER) {
+      if ((this.#domains.get(domain) ?? 0) >= this.#options.maxSubdomains) return undefined;
+      this.#countDomain(domain);
+    }
+    const id = this.#nextHostId++;
+    this.#insertIndex(hostKey, id);
+    const memory = newMemory(newHostRecord(id, hostKey, domain));
+    this.#memory.set(id, memory);
+    this.#idle.set(id, memory);
+    this.touch(memory);
+    return memory;
+  }
+
+  /** Appends an entry to its host's queue. A retry goes to the retry queue whatever its level. */
+  add(hostKey: string, domain: string, entry: QueueEntry, level: number): AddResult {
+    const memory = this.hostOrCreate(hostKey, domain);
+    if (memory === undefined) return 'too-many-subdomains';
+    if (queuedTotal(memory.record) >= this.#options.maxQueuedPerHost) return 'host-queue-full';
+    memory.record.admitted++;
+    this.#append(memory, entry, level);
+    return 'added';
+  }
+
+  /** Puts an entry that was consumed back for another attempt. */
+  requeue(memory: HostMemory, entry: QueueEntry): void {
+    this.#append(memory, entry, RETRY_LEVEL);
+  }
+
+  #append(memory: HostMemory, entry: QueueEntry, level: number): void {
+    const { record } = memory;
+    const wakes = level !== RETRY_LEVEL && this.#index.state(record.id) === HOST_SNOOZED && bestLevel(record) >= LEVELS - 1;
+    memory.pending[level]!.push(entry);
+    record.queues[level]!.queued++;
+    this.#queued[level]!++;
+    this.touch(memory);
+    // A host that slept until its first retry now has something to do before.
+    if (wakes) this.#wake.push(hostDueMs(record), record.id);
+    this.#enlist(memory);
+  }
+
+  /** Puts a host with work into the ring of its best level, unless it stands somewhere better already. */
+  #enlist(memory: HostMemory): void {
+    this.#index.setLevel(memory.record.id, this.#ringLevelOf(memory));
+    this.#enlistId(memory.record.id);
+  }
+
+  #enlistId(id: number): void {
+    const state = this.#index.state(id);
+    if (state !== HOST_IDLE && state !== HOST_IN_RING) return;
+    const level = this.#index.level(id);
+    if (level === NO_LEVEL || (state === HOST_IN_RING && this.#index.ringLevel(id) <= level)) return;
+    this.#index.setState(id, HOST_IN_RING);
+    this.#index.setRingLevel(id, level);
+    this.#rings[level]!.push(id);
+  }
+
+  #ringLevelOf(memory: HostMemory): number {
+    if (memory.errands > 0) return 0;
+    const { record } = memory;
+    const best = bestLevel(record);
+    if (best < 0) return NO_LEVEL;
+    return this.#options.demoted(record) ? LEVELS - 1 : Math.min(best, LEVELS - 1);
+  }
+
+  /** Marks a host's record as changed, so that the next batch carries it. */
+  touch(memory: HostMemory): void {
+    if (memory.dirty) return;
+    memory.dirty = true;
+    this.#dirty.set(memory.record.id, memory);
+  }
+
+  /**
+   * The next host that may be fetched from now: it is on turn until `endTurn`. Undefined when there is none; `waitUntil` then says when to ask again.
+   */
+  nextTurn(nowMs: number): HostMemory | undefined {
+    this.#wakeUp(nowMs);
+    this.#fillSlots(nowMs);
+    if (this.#ready.firstTime > nowMs) return undefined;
+    const memory = this.#memory.get(this.#ready.pop())!;
+    assert(!memory.onTurn, `host ${memory.record.key} has one turn at a time`);
+    memory.onTurn = true;
+    memory.turnLevel = -1;
+    this.#onTurn++;
+    return memory;
+  }
+
+  /** EpochMs before which nextTurn has nothing; Infinity when only a new find or an ending turn can change that. */
+  waitUntil(nowMs: number): number {
+    const slotPoll = this.#slotsWanted ? nowMs + SLOT_POLL_MS : Number.POSITIVE_INFINITY;
+    return Math.min(this.#ready.firstTime, this.#wake.firstTime, slotPoll);
+  }
+
+  #wakeUp(nowMs: number): void {
+    while (this.#wake.firstTime <= nowMs) {
+      const id = this.#wake.pop();
+      if (this.#index.state(id) !== HOST_SNOOZED) continue;
+      this.#index.setState(id, HOST_IDLE);
+      this.#enlistId(id);
+    }
+  }
+
+  #fillSlots(nowMs: number): void {
+    this.#slotsWanted = false;
+    for (;;) {
+      const level = this.#drawRing();
+      if (level < 0) return;
+      const overShare = this.#active >= this.#options.fairSlots && this.#gate.slotsInUse() >= this.#gate.slotsTotal() - 1;
+      if (overShare || !this.#gate.tryTakeSlot()) {
+        this.#slotsWanted = true;
+        return;
+      }
+      const id = this.#shiftRing(level);
+      if (id === 0 || !this.#activate(id, nowMs)) this.#gate.giveSlot();
+    }
+  }
+
+  #activate(id: number, nowMs: number): boolean {
+    const memory = this.#load(id);
+    // A debt is at most what is owed, counted from now: a clock that was set back does not freeze a host.
+    if (memory.record.lastEndMs > nowMs) memory.record.lastEndMs = nowMs;
+    const due = hostDueMs(memory.record);
+    if (due - nowMs > SLOT_WAIT_MAX_MS) {
+      this.#snooze(id, due);
+      return false;
+    }
+    this.#idle.delete(id);
+    this.#index.setState(id, HOST_ACTIVE);
+    memory.fetchesInSlot = 0;
+    this.#active++;
+    this.#ready.push(due, id);
+    return true;
+  }
+
+  #snooze(id: number, untilMs: number): void {
+    this.#index.setState(id, HOST_SNOOZED);
+    this.#wake.push(untilMs, id);
+  }
+
+  /** Draws a non-empty ring by weight; −1 when all are empty. */
+  #drawRing(): number {
+    let total = 0;
+    for (let level = 0; level < LEVELS; level++) if (this.#rings[level]!.size > 0) total += this.#options.weights[level]!;
+    if (total === 0) return -1;
+    let point = this.#random.next() * total;
+    let last = -1;
+    for (let level = 0; level < LEVELS; level++) {
+      if (this.#rings[level]!.size === 0) continue;
+      last = level;
+      point -= this.#options.weights[level]!;
+      if (point < 0) return level;
+    }
+    return last;
+  }
+
+  /** Head of a ring, skipping entries that a promotion or another state made stale; 0 when only such were left. */
+  #shiftRing(level: number): number {
+    const ring = this.#rings[level]!;
+    while (ring.size > 0) {
+      const id = ring.shift();
+      if (this.#index.state(id) !== HOST_IN_RING || this.#index.ringLevel(id) !== level) continue;
+      this.#index.setRingLevel(id, NO_LEVEL);
+      return id;
+    }
+    return 0;
+  }
+
+  /**
+   * The entry this turn is about: the level is drawn by weight among the host's non-empty ones, a due retry goes first. Stays the same until
+   * it is consumed. Undefined when nothing is due (then `retryDueMs` says when).
+   */
+  peek(memory: HostMemory, nowMs: number): QueueEntry | undefined {
+    if (memory.turnLevel >= 0) return this.#head(memory, memory.turnLevel);
+    const retry = memory.record.queues[RETRY_LEVEL]!.queued > 0 ? this.#head(memory, RETRY_LEVEL) : undefined;
+    if (retry !== undefined && retry.notBeforeMs <= nowMs) {
+      memory.turnLevel = RETRY_LEVEL;
+      return retry;
+    }
+    const level = this.#drawLevel(memory.record);
+    if (level < 0) return undefined;
+    memory.turnLevel = level;
+    return this.#head(memory, level);
+  }
+
+  /** When only retries wait: the time of the first; otherwise 0. */
+  retryDueMs(memory: HostMemory): number {
+    for (let level = 0; level < LEVELS; level++) if (memory.record.queues[level]!.queued > 0) return 0;
+    if (memory.record.queues[RETRY_LEVEL]!.queued === 0) return 0;
+    return this.#head(memory, RETRY_LEVEL)?.notBeforeMs ?? 0;
+  }
+
+  #drawLevel(record: HostRecord): number {
+    let total = 0;
+    let only = -1;
+    for (let level = 0; level < LEVELS; level++) {
+      if (record.queues[level]!.queued === 0) continue;
+      only = total === 0 ? level : -2;
+      total += this.#options.weights[level]!;
+    }
+    if (only !== -2) return only;
+    let point = this.#random.next() * total;
+    let last = -1;
+    for (let level = 0; level < LEVELS; level++) {
+      if (record.queues[level]!.queued === 0) continue;
+      last = level;
+      point -= this.#options.weights[level]!;
+      if (point < 0) return level;
+    }
+    return last;
+  }
+
+  #head(memory: HostMemory, level: number): QueueEntry | undefined {
+    const onDisk = memory.record.queues[level]!.queued - memory.pending[level]!.length;
+    if (memory.heads[level]!.length === 0 && onDisk > 0) this.#refill(memory, level);
+    return memory.heads[level]!.at(-1) ?? memory.pending[level]![0];
+  }
+
+  /** Reads the next entries of a queue from its chunks. Heads are kept in reverse, so that taking one is a pop. */
+  #refill(memory: HostMemory, level: number): void {
+    const { record } = memory;
+    const queue = record.queues[level]!;
+    for (;;) {
+      assert(queue.headSeq <= queue.tailSeq, `queue ${level} of ${record.key} has entries but no chunk`);
+      const blob = this.#chunk(record.id, level, queue.headSeq);
+      const entries = blob === undefined ? [] : readQueueEntries(blob, queue.headOffset, HEADS_MAX);
+      if (entries.length > 0) {
+        memory.heads[level] = entries.reverse();
+        return;
+      }
+      this.#chunksDone.push({ hostId: record.id, level, fromSeq: queue.headSeq, belowSeq: queue.headSeq + 1 });
+      queue.headSeq++;
+      queue.headOffset = 0;
+      this.touch(memory);
+    }
+  }
+
+  #chunk(hostId: number, level: number, seq: number): Uint8Array | undefined {
+    const frozen = this.#frozen.get(`${hostId}/${level}/${seq}`);
+    if (frozen === undefined) return this.#store.readChunk(hostId, level, seq);
+    if (!frozen.append) return frozen.blob;
+    const stored = this.#store.readChunk(hostId, level, seq);
+    return stored === undefined ? frozen.blob : Buffer.concat([stored, frozen.blob]);
+  }
+
+  /** Hands the turn's entry out until `deadlineMs`. */
+  lease(memory: HostMemory, entry: QueueEntry, deadlineMs: number): Lease {
+    assert(memory.onTurn && memory.lease === undefined, `host ${memory.record.key} has one lease at a time`);
+    const lease: Lease = { id: this.#nextLeaseId++, host: memory, entry, deadlineMs, ended: false };
+    memory.lease = lease;
+    this.#leases.set(lease.id, lease);
+    return lease;
+  }
+
+  /** Ends a lease; false when it had ended before (its result must then be ignored). The entry stays in the queue until it is consumed. */
+  endLease(lease: Lease): boolean {
+    if (lease.ended) return false;
+    lease.ended = true;
+    lease.host.lease = undefined;
+    this.#leases.delete(lease.id);
+    return true;
+  }
+
+  /** Leases past their deadline, still open: the caller breaks the exchange off and ends them. */
+  expiredLeases(nowMs: number): Lease[] {
+    return [...this.#leases.values()].filter((lease) => lease.deadlineMs <= nowMs);
+  }
+
+  /** Takes the turn's entry out of the queue: it has an outcome, a fate, or is requeued. */
+  consume(memory: HostMemory): void {
+    const level = memory.turnLevel;
+    assert(memory.onTurn && level >= 0, 'only the entry on turn is consumed');
+    const queue = memory.record.queues[level]!;
+    if (memory.heads[level]!.length > 0) {
+      memory.heads[level]!.pop();
+      queue.headOffset++;
+    } else {
+      memory.pending[level]!.shift();
+    }
+    queue.queued--;
+    this.#queued[level]!--;
+    this.#dropReadChunks(memory.record, level, memory.pending[level]!.length);
+    memory.turnLevel = -1;
+    this.touch(memory);
+  }
+
+  /** When nothing of a queue is left on disk its chunks go, and the next write starts a new one. */
+  #dropReadChunks(record: HostRecord, level: number, pending: number): void {
+    const queue = record.queues[level]!;
+    if (queue.queued - pending > 0 || queue.headSeq > queue.tailSeq) return;
+    this.#chunksDone.push({ hostId: record.id, level, fromSeq: queue.headSeq, belowSeq: queue.tailSeq + 1 });
+    queue.headSeq = queue.tailSeq + 1;
+    queue.headOffset = 0;
+    queue.tailBytes = 0;
+  }
+
+  /** Counts a fetch against the slot's quantum. */
+  countFetch(memory: HostMemory): void {
+    memory.fetchesInSlot++;
+  }
+
+  /** Ends a turn. The host keeps its slot until its queue is empty, it must wait long, or its quantum is over while others wait. */
+  endTurn(memory: HostMemory, nowMs: number, dueMs = hostDueMs(memory.record)): void {
+    this.#leaveTurn(memory);
+    const { id } = memory.record;
+    const retryDue = this.retryDueMs(memory);
+    const due = memory.errands > 0 ? dueMs : Math.max(dueMs, retryDue);
+    if (queuedTotal(memory.record) === 0 && memory.errands === 0) {
+      this.#releaseSlot(memory, HOST_IDLE);
+    } else if (due - nowMs > SLOT_WAIT_MAX_MS) {
+      this.#releaseSlot(memory, HOST_IDLE);
+      this.#snooze(id, due);
+    } else if (memory.fetchesInSlot >= this.#options.quantum && this.#othersWait()) {
+      this.#releaseSlot(memory, HOST_IDLE);
+      this.#enlist(memory);
+    } else {
+      this.#ready.push(due, id);
+    }
+  }
+
+  /** Ends a turn without keeping the slot: the host sleeps until `untilMs`, or until `wake`. */
+  sleep(memory: HostMemory, untilMs: number): void {
+    this.#leaveTurn(memory);
+    this.#releaseSlot(memory, HOST_IDLE);
+    this.#snooze(memory.record.id, untilMs);
+  }
+
+  /** Lets a sleeping host take part again at once; its debt still holds. */
+  wake(memory: HostMemory, nowMs: number): void {
+    if (this.#index.state(memory.record.id) === HOST_SNOOZED) this.#wake.push(nowMs, memory.record.id);
+  }
+
+  /** A fetch for another host is to be made here. */
+  addErrand(memory: HostMemory, nowMs: number): void {
+    memory.errands++;
+    this.wake(memory, nowMs);
+    this.#enlist(memory);
+  }
+
+  /** Sets a host apart that the crawl does not wait for (Crawl-delay over the bound): its URLs stay queued. */
+  setApart(memory: HostMemory): void {
+    this.#leaveTurn(memory);
+    this.#releaseSlot(memory, HOST_APART);
+    this.#apart.set(memory.record.id, memory.record);
+  }
+
+  #leaveTurn(memory: HostMemory): void {
+    assert(memory.onTurn && memory.lease === undefined, `the turn of ${memory.record.key} ends once, without a lease`);
+    memory.onTurn = false;
+    memory.turnLevel = -1;
+    this.#onTurn--;
+  }
+
+  #othersWait(): boolean {
+    return this.#rings.some((ring) => ring.size > 0) || this.#gate.slotsInUse() >= this.#gate.slotsTotal();
+  }
+
+  /** Called with a host that holds a slot when its address is shared by too many: it waits in the address's queue, without a slot. */
+  park(memory: HostMemory, addressKey: string): void {
+    this.#leaveTurn(memory);
+    this.#releaseSlot(memory, HOST_PARKED);
+    let ring = this.#parked.get(addressKey);
+    if (ring === undefined) this.#parked.set(addressKey, (ring = new IdRing()));
+    ring.push(memory.record.id);
+    this.#parkedCount++;
+  }
+
+  /** Active hosts of a gated address. */
+  hostsOnAddress(addressKey: string): number {
+    return this.#addressHosts.get(addressKey) ?? 0;
+  }
+
+  /** The host counts against this address while it is active. */
+  claimAddress(memory: HostMemory, addressKey: string): void {
+    if (memory.addressKey === addressKey) return;
+    this.#unclaimAddress(memory);
+    memory.addressKey = addressKey;
+    this.#addressHosts.set(addressKey, this.hostsOnAddress(addressKey) + 1);
+  }
+
+  #unclaimAddress(memory: HostMemory): void {
+    const key = memory.addressKey;
+    if (key === '') return;
+    memory.addressKey = '';
+    const left = this.hostsOnAddress(key) - 1;
+    if (left > 0) this.#addressHosts.set(key, left);
+    else this.#addressHosts.delete(key);
+    this.#unpark(key);
+  }
+
+  #unpark(addressKey: string): void {
+    const ring = this.#parked.get(addressKey);
+    if (ring === undefined) return;
+    const id = ring.shift();
+    this.#parkedCount--;
+    if (ring.size === 0) this.#parked.delete(addressKey);
+    this.#index.setState(id, HOST_IDLE);
+    this.#enlistId(id);
+  }
+
+  #releaseSlot(memory: HostMemory, state: number): void {
+    const { id } = memory.record;
+    this.#index.setState(id, state);
+    this.#index.setLevel(id, this.#ringLevelOf(memory));
+    this.#active--;
+    this.#gate.giveSlot();
+    for (let level = 0; level < QUEUES; level++) memory.heads[level]!.length = 0;
+    this.#idle.set(id, memory);
+    this.#unclaimAddress(memory);
+  }
+
+  /** Lets old records go, a few at a time; never one that a batch still has to carry. */
+  #evict(): void {
+    let looks = 16;
+    for (const [id, memory] of this.#idle) {
+      if (this.#idle.size <= IDLE_RECORDS_MAX || looks-- === 0) return;
+      this.#idle.delete(id);
+      if (memory.dirty || memory.errands > 0 || this.#frozenHosts.has(id) || this.#index.state(id) === HOST_APART) this.#idle.set(id, memory);
+      else this.#memory.delete(id);
+    }
+  }
+
+  #load(id: number): HostMemory {
+    const known = this.#memory.get(id);
+    if (known !== undefined) return known;
+    const record = this.#store.readHost(id);
+    assert(record !== undefined, `host ${id} has a row`);
+    const memory = newMemory(record);
+    this.#memory.set(id, memory);
+    this.#idle.set(id, memory);
+    this.#evict();
+    return memory;
+  }
+
+  #insertIndex(hostKey: string, id: number): void {
+    hashText(hostKey, this.#hash);
+    this.#index.insert(this.#hash[0]!, this.#hash[1]!, id);
+  }
+
+  #countDomain(domain: string): void {
+    this.#domains.set(domain, (this.#domains.get(domain) ?? 0) + 1);
+  }
+
+  /**
+   * Hands over every change since the last freeze. What was pending is encoded into chunks; until `thawed` is called the chunks are also read from
+   * here, since the store does not have them yet.
+   */
+  freeze(): Pick<Batch, 'hosts' | 'chunks' | 'chunksDone' | 'nextHostId'> {
+    const chunks: ChunkWrite[] = [];
+    const hosts: HostRecord[] = [];
+    for (const memory of this.#dirty.values()) {
+      for (let level = 0; level < QUEUES; level++) if (memory.pending[level]!.length > 0) this.#writePending(memory, level, chunks);
+      memory.dirty = false;
+      hosts.push(copyHost(memory.record));
+      this.#frozenHosts.add(memory.record.id);
+    }
+    this.#dirty.clear();
+    for (const chunk of chunks) this.#frozen.set(`${chunk.hostId}/${chunk.level}/${chunk.seq}`, { append: chunk.append, blob: chunk.blob });
+    const chunksDone = this.#chunksDone;
+    this.#chunksDone = [];
+    return { hosts, chunks, chunksDone, nextHostId: this.#nextHostId };
+  }
+
+  /** The store answers reads of the frozen chunks from now on. */
+  thawed(): void {
+    this.#frozen.clear();
+    this.#frozenHosts.clear();
+  }
+
+  #writePending(memory: HostMemory, level: number, chunks: ChunkWrite[]): void {
+    const { record } = memory;
+    const queue = record.queues[level]!;
+    const pending = memory.pending[level]!;
+    const wasOnDisk = queue.queued - pending.length;
+    const active = this.#index.state(record.id) === HOST_ACTIVE;
+    let at = 0;
+    while (at < pending.length) {
+      this.#writer.reset();
+      const first = at;
+      let via: string | undefined;
+      while (at < pending.length && this.#writer.length < CHUNK_BYTES) {
+        const entry = pending[at++]!;
+        writeQueueEntry(this.#writer, entry, via);
+        via = entry.via;
+      }
+      const blob = this.#writer.take();
+      const append = queue.tailSeq >= queue.headSeq && queue.tailBytes + blob.length <= CHUNK_APPEND_BYTES && first === 0;
+      if (!append) queue.tailSeq++;
+      queue.tailBytes = append ? queue.tailBytes + blob.length : blob.length;
+      chunks.push({ hostId: record.id, level, seq: queue.tailSeq, count: at - first, blob, append });
+    }
+    // With nothing on disk before them, the first of them are the heads now.
+    if (active && wasOnDisk === 0 && memory.heads[level]!.length === 0) memory.heads[level] = pending.slice(0, HEADS_MAX).reverse();
+    memory.pending[level] = [];
+  }
+
+  stats(): FrontierStats {
+    return {
+      hosts: this.#index.hosts,
+      active: this.#active,
+      onTurn: this.#onTurn,
+      inRings: this.#rings.map((ring) => ring.size),
+      snoozed: this.#wake.size,
+      parked: this.#parkedCount,
+      queued: [...this.#queued],
+    };
+  }
+
+  /** Nothing is on turn and nothing waits, but for hosts that are set apart. */
+  get idle(): boolean {
+    return this.#onTurn === 0 && this.queuedCount === this.apartCount;
+  }
+
+  get queuedCount(): number {
+    let total = 0;
+    for (const count of this.#queued) total += count;
+    return total;
+  }
+
+  /** URLs of hosts that are set apart. */
+  get apartCount(): number {
+    let total = 0;
+    for (const record of this.#apart.values()) total += queuedTotal(record);
+    return total;
+  }
+
+  get apartHosts(): number {
+    return this.#apart.size;
+  }
+
+  get queuedCounts(): readonly number[] {
+    return this.#queued;
+  }
+}
+
+function newMemory(record: HostRecord): HostMemory {
+  return {
+    record,
+    heads: Array.from({ length: QUEUES }, () => []),
+    pending: Array.from({ length: QUEUES }, () => []),
+    turnLevel: -1,
+    onTurn: false,
+    fetchesInSlot: 0,
+    dirty: false,
+    lease: undefined,
+    addressKey: '',
+    errands: 0,
+  };
+}
