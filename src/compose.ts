@@ -20,7 +20,7 @@ import { createSqliteStore } from './adapters/sqlite/shard-store.ts';
 import { createUndiciTransport } from './adapters/undici/transport.ts';
 import type { Config } from './config/schema.ts';
 import { PortolanError } from './core/errors.ts';
-import { overall } from './engine/accounting.ts';
+import { emptyTotals, overall, type TotalsSnapshot } from './engine/accounting.ts';
 import { crawlRules, type ShardPorts, type ThreadContext } from './engine/context.ts';
 import { Coordinator, type CoordinatorEvents, type EndReport } from './engine/coordinator.ts';
 import { checkMeta, CRAWL_FORMAT_VERSION, type CrawlMeta, parseMeta } from './engine/crawl-meta.ts';
@@ -113,7 +113,7 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
     );
     group.threads.forEach((thread, number) => {
       thread.onMessage((message) => coordinator.receive(number, message as FromThread));
-      thread.onExit((error) => coordinator.threadDied(error));
+      thread.onExit((error) => coordinator.threadDied(number, error));
     });
     stopBlocklist = watchBlocklist(config, clock, (text, file) => coordinator.send({ type: 'blocklist', text, file }), (text) => options.events.notice(-1, text));
     return {
@@ -166,18 +166,21 @@ function pagesLeft(config: Config, dir: string, shards: number): number {
   return Math.max(0, config.limits.maxPages - (fetched['ok'] ?? 0) - (fetched['truncated'] ?? 0) - (fetched['not-modified'] ?? 0));
 }
 
-/** Totals of the last commit of every shard, read without opening the crawl for writing. Shards without a database yet are left out. */
-export function readTotals(dir: string, shards: number) {
-  const snapshots = [];
+/** Totals of the last commit of every shard, by shard, read without opening the crawl for writing; zeros where nothing was committed yet. */
+export function readTotals(dir: string, shards: number): TotalsSnapshot[] {
+  const snapshots: TotalsSnapshot[] = [];
   for (let shard = 0; shard < shards; shard++) {
-    const file = shardFile(dir, shard);
-    if (statSync(file, { throwIfNoEntry: false }) === undefined) continue;
-    const store = createSqliteStore({ file, cacheBytes: 1_048_576, readOnly: true });
-    const { totals } = store.open(shard);
-    store.close();
-    if (totals !== '') snapshots.push(JSON.parse(totals));
+    snapshots.push(snapshotOf(shardFile(dir, shard), shard));
   }
   return snapshots;
+}
+
+function snapshotOf(file: string, shard: number): TotalsSnapshot {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return emptyTotals();
+  const store = createSqliteStore({ file, cacheBytes: 1_048_576, readOnly: true });
+  const { totals } = store.open(shard);
+  store.close();
+  return totals === '' ? emptyTotals() : (JSON.parse(totals) as TotalsSnapshot);
 }
 
 export function shardFile(dir: string, shard: number): string {

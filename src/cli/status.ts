@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { recountRows, type RowCounts } from '../adapters/sqlite/recount.ts';
 import { readCrawlMeta, readTotals, shardFile } from '../compose.ts';
-import { lawGaps, merge, overall, sum, type TotalsSnapshot } from '../engine/accounting.ts';
+import { emptyTotals, lawGaps, merge, overall, sum, type TotalsSnapshot } from '../engine/accounting.ts';
 import { EXIT } from './exit-codes.ts';
 
 export async function status(dirArgument: string, flags: { readonly recount?: boolean; readonly json?: boolean }): Promise<number> {
@@ -23,10 +23,12 @@ async function recount(dir: string, shards: number, json: boolean): Promise<numb
   const snapshots: TotalsSnapshot[] = [];
   for (let shard = 0; shard < shards; shard++) {
     const file = shardFile(dir, shard);
-    if (!existsSync(file)) continue;
-    const rows = recountRows(file);
+    const rows = existsSync(file) ? recountRows(file) : undefined;
+    if (rows === undefined || rows.totals === '') {
+      snapshots.push(emptyTotals());
+      continue;
+    }
     counted.push(rows);
-    if (rows.totals === '') continue;
     const totals = JSON.parse(rows.totals) as TotalsSnapshot;
     snapshots.push(totals);
     findings.push(...(await compareShard(dir, shard, rows, totals)).map((finding) => `shard ${shard}: ${finding}`));

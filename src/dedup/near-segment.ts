@@ -3,8 +3,9 @@
 import { ENTRIES_MAX, ENTRY_BYTES, ENTRY_WORDS, type NearProbe, putEntry } from './near-probe.ts';
 import { type NearLayout, tableKey } from './near-tables.ts';
 
-const CAPACITY_FIRST = 1_024;
-const END = -1;
+const CAPACITY_FIRST = 4_096;
+/** Links hold the entry's index + 1, so that fresh arrays are empty and large ones cost nothing until they are used. */
+const END = 0;
 
 export class NearSegment {
   readonly layout: NearLayout;
@@ -54,20 +55,20 @@ export class NearSegment {
     const next = this.#next[table]!;
     const entries = this.entries;
     let looked = 0;
-    for (let entry = this.#heads[table]![key >>> this.#shift]!; entry !== END; entry = next[entry]!) {
+    for (let link = this.#heads[table]![key >>> this.#shift]!; link !== END; link = next[link - 1]!) {
       if (++looked > ENTRIES_MAX) {
         probe.truncated = true;
         return;
       }
-      const at = entry * ENTRY_WORDS;
+      const at = (link - 1) * ENTRY_WORDS;
       const differs = ((entries[at]! ^ probe.hi) & mask.hi) | ((entries[at + 1]! ^ probe.lo) & mask.lo);
       if (differs === 0) probe.offer(entries, at);
     }
   }
 
-  /** Four times as large, at most to the bound: all tables are linked anew. */
+  /** From the first size to the full one in a single step, so that linking anew takes a few milliseconds once and never more. */
   #grow(): void {
-    this.#capacity = Math.min(this.#capacity * 4, this.#capacityMax);
+    this.#capacity = this.#capacityMax;
     const larger = new Uint32Array(this.#capacity * ENTRY_WORDS);
     larger.set(this.entries);
     this.entries = larger;
@@ -78,7 +79,7 @@ export class NearSegment {
   #makeTables(): void {
     const bits = Math.max(1, Math.floor(Math.log2(this.#capacity)));
     this.#shift = 32 - bits;
-    this.#heads = this.layout.tables.map(() => new Int32Array(2 ** bits).fill(END));
+    this.#heads = this.layout.tables.map(() => new Int32Array(2 ** bits));
     this.#next = this.layout.tables.map(() => new Int32Array(this.#capacity));
   }
 
@@ -88,7 +89,7 @@ export class NearSegment {
     for (let table = 0; table < this.layout.tables.length; table++) {
       const bucket = tableKey(this.layout.tables[table]!, hi, lo) >>> this.#shift;
       this.#next[table]![entry] = this.#heads[table]![bucket]!;
-      this.#heads[table]![bucket] = entry;
+      this.#heads[table]![bucket] = entry + 1;
     }
   }
 }

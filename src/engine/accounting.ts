@@ -98,6 +98,11 @@ const NUMBERS = [
   'exactDuplicates', 'nearDuplicates', 'storedPages', 'lostOutput',
 ] as const;
 
+/** Of a shard that has not committed anything. */
+export function emptyTotals(): TotalsSnapshot {
+  return new Totals().snapshot([0, 0, 0, 0, 0, 0]);
+}
+
 export function bump<K>(counts: Map<K, number>, key: K, by = 1): void {
   counts.set(key, (counts.get(key) ?? 0) + by);
 }

@@ -70,7 +70,7 @@ export class ContentDesk {
       if (original !== undefined && original.url !== input.url) return { ...NO_VERDICT, kind: 'exact', original };
     }
     const words = input.mainText === '' ? 0 : this.#hasher.hash(input.mainText, this.#simhash);
-    if (!nearEligible({ status, outcome, words })) return NO_VERDICT;
+    if (!nearEligible({ status, outcome, words, digitWords: this.#hasher.digitWords })) return NO_VERDICT;
     const found = { simhashHi: this.#simhash[0]!, simhashLo: this.#simhash[1]!, words, textHash: textHash(input.mainText) };
     const sameText = this.#findText(found.textHash);
     if (sameText !== undefined && sameText.url !== input.url) return { ...found, kind: 'text', original: sameText };

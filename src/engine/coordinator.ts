@@ -62,7 +62,7 @@ export class Coordinator {
   readonly #metrics = new Map<number, Readonly<Record<string, number>>>();
   readonly #seedAcks = new Map<number, number>();
   #opened = 0;
-  #stopped = 0;
+  readonly #stopped = new Set<number>();
   #answered = 0;
   #round = 0;
   #lastVersion = '';
@@ -109,14 +109,15 @@ export class Coordinator {
         break;
       case 'stopped':
         this.#keep(message.statuses);
-        if (++this.#stopped === this.#threads.length) this.#end(this.#reason ?? 'stopped', undefined);
+        this.#stopped.add(thread);
+        if (this.#stopped.size === this.#threads.length) this.#end(this.#reason ?? 'stopped', undefined);
         break;
     }
   }
 
   /** A thread ended by itself: its shards' memory is gone. */
-  threadDied(error: Error | undefined): void {
-    if (this.#ended) return;
+  threadDied(thread: number, error: Error | undefined): void {
+    if (this.#ended || this.#stopped.has(thread)) return;
     this.#end('failed', {
       code: 'PORTOLAN_ENGINE_WORKER_DIED',
       message: `a thread of the crawl ended: ${error?.message ?? 'without a word'}`,

@@ -1167,7 +1167,10 @@ export class Shard {
     const frozen = this.#freeze();
     const marks = await this.#output.sync();
     const batch: Batch = { ...frozen.batch, marks: JSON.stringify({ ...marks, lanes: frozen.lanes } satisfies SavedMarks) };
-    await store.commit(batch);
+    const durable = store.commit(batch);
+    // From here on the store's reads answer for the batch; it is true for others only when it is durable.
+    this.#frontier.thawed();
+    await durable;
     if (this.#closed && !this.#clean) return;
     this.#commitSeq = batch.commitSeq;
     this.#afterCommit(frozen, batch);
@@ -1215,7 +1218,6 @@ export class Shard {
   }
 
   #afterCommit(frozen: Frozen, batch: Batch): void {
-    this.#frontier.thawed();
     this.#robots.thawed();
     this.#frozenRedirects = new Set();
     if (frozen.hasManifest) this.#seen.manifestCommitted();

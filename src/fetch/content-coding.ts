@@ -25,6 +25,8 @@ export interface DecodeLimits {
 
 type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
 
+/** Nearly every coded page. */
+const GZIP_ALONE: readonly Coding[] = ['gzip'];
 /** More than two codings on one body is nobody's page. */
 const CODINGS_MAX = 2;
 /** RFC 9659: a zstd frame of the web needs no window over 8 MB; more would be memory that the sender chooses. */
@@ -35,6 +37,7 @@ const DEFLATE_RATIO_MAX = 1_032;
 
 /** The codings of a Content-Encoding value, in the order in which they were applied; `undefined` for one that cannot be undone. */
 export function parseCodings(values: readonly string[]): readonly (Coding | undefined)[] {
+  if (values.length === 1 && values[0] === 'gzip') return GZIP_ALONE;
   return values
     .flatMap((value) => value.toLowerCase().split(','))
     .map((token) => token.trim())

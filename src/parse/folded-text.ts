@@ -9,8 +9,8 @@ import { copyUnits, MAX_KEPT_UNITS, roomFor, twoByteString } from './units.ts';
 const NO_SEPARATOR = 0;
 const WORD_SEPARATOR = 32;
 const LINE_SEPARATOR = 10;
-/** 1 for each unit that is folded, else 0. */
-const FOLDS: Readonly<Uint8Array> = new Uint8Array(1 << 16).fill(1, 0, 33).fill(1, 0xa0, 0xa1);
+/** All bits for each unit that is folded, none for the others. */
+const FOLDS: Readonly<Uint16Array> = new Uint16Array(1 << 16).fill(0xffff, 0, 33).fill(0xffff, 0xa0, 0xa1);
 
 export class FoldedText {
   /** One byte a unit until a unit needs two; then `#target` is `#wide`. */
@@ -64,9 +64,9 @@ export class FoldedText {
     for (let i = start; i < end; i++) {
       const unit = source[i]!;
       const folds = FOLDS[unit]!;
-      target[length] = unit + (WORD_SEPARATOR - unit) * folds;
+      target[length] = unit ^ ((unit ^ WORD_SEPARATOR) & folds);
       length += 1 - (folds & wasFolded);
-      wasFolded = folds;
+      wasFolded = folds & 1;
       seen |= unit;
     }
     if (seen > 0xff && target === this.#narrow) {

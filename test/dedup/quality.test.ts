@@ -4,11 +4,12 @@
  * the figure with them is printed too. Real documentation holds hardly any near pair, so besides the pages as they are, copies of them with known edits are judged.
  */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { cpuUsage } from 'node:process';
 import { before, describe, test } from 'node:test';
 import { type DefaultTreeAdapterTypes, parse } from 'parse5';
+import { textHash } from '../../src/dedup/exact.ts';
 import { nearEligible } from '../../src/dedup/policy.ts';
 import { hammingDistance, SimHasher } from '../../src/dedup/simhash.ts';
 import { dice } from './texts.ts';
@@ -80,19 +81,19 @@ function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 }
 
+/** Texts of different pages: a file reached by two ways is read once, and of equal texts one stays, as those never come to the SimHash. */
 function readPages(root: string): string[] {
-  const paths = readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.html?$/.test(path))
-    .sort();
+  const names = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => /\.html?$/.test(path) && existsSync(join(root, path)),
+  );
+  const paths = [...new Set(names.map((path) => realpathSync(join(root, path))))].sort();
   const step = Math.max(1, paths.length / PAGES_MAX);
-  const texts: string[] = [];
+  const texts = new Map<string, string>();
   for (let i = 0; i < paths.length; i += step) {
-    const path = paths[Math.floor(i)]!;
-    try {
-      texts.push(visibleText(parse(readFileSync(join(root, path), 'utf8'))));
-    } catch {}
+    const text = visibleText(parse(readFileSync(paths[Math.floor(i)]!, 'utf8')));
+    texts.set(textHash(text).toString('hex'), text);
   }
-  return texts;
+  return [...texts.values()];
 }
 
 interface Score {
@@ -125,6 +126,7 @@ function score(pages: readonly Doc[]): Score {
 }
 
 function tell({ verdicts, right, rightWithDigits, like, byKind }: Score): string {
+  if (verdicts === 0) return `no verdict, ${like} pairs with Jaccard >= ${NEAR}: precision and recall are not defined`;
   const kinds = [...byKind].map(([kind, [found, all]]) => `${kind} ${found}/${all}`).join(', ');
   return `${verdicts} verdicts, ${like} pairs with Jaccard >= ${NEAR}: precision ${(right / verdicts).toFixed(3)} (numbers compared too: ${(rightWithDigits / verdicts).toFixed(3)}), recall ${(right / like).toFixed(3)}; ${kinds}`;
 }

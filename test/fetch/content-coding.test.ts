@@ -12,17 +12,23 @@ const CODERS: Record<string, (bytes: Uint8Array) => Buffer> = {
   zstd: (bytes) => zlib.zstdCompressSync(bytes),
 };
 /** Bytes that compress a little, so that coded and plain sizes are of one order. */
-const noisyText = (size: number): Buffer => Buffer.from(Array.from({ length: size }, (_, index) => 32 + ((index * index * 31 + index) % 90)));
+const noisyText = (size: number): Buffer =>
+  Buffer.from(Array.from({ length: size }, (_, index) => 32 + ((index * index * 31 + index) % 90)));
 
 test('R-I2 decoding what was coded gives it back, for each coding and each pair of them', () => {
   fc.assert(
-    fc.property(fc.uint8Array({ minLength: 1, maxLength: 40_000 }), fc.constantFrom(...Object.keys(CODERS)), fc.constantFrom('', ...Object.keys(CODERS)), (bytes, first, second) => {
-      const once = CODERS[first]?.(bytes) ?? bytes;
-      const coded = CODERS[second]?.(once) ?? once;
-      const decoded = decodeBody(coded, [second === '' ? first : `${first} , ${second}`], true, LIMITS);
-      assert.equal(decoded.state, 'whole');
-      assert.ok(Buffer.from(bytes).equals(decoded.bytes));
-    }),
+    fc.property(
+      fc.uint8Array({ minLength: 1, maxLength: 40_000 }),
+      fc.constantFrom(...Object.keys(CODERS)),
+      fc.constantFrom('', ...Object.keys(CODERS)),
+      (bytes, first, second) => {
+        const once = CODERS[first]?.(bytes) ?? bytes;
+        const coded = CODERS[second]?.(once) ?? once;
+        const decoded = decodeBody(coded, [second === '' ? first : `${first} , ${second}`], true, LIMITS);
+        assert.equal(decoded.state, 'whole');
+        assert.ok(Buffer.from(bytes).equals(decoded.bytes));
+      },
+    ),
     { numRuns: 150 },
   );
 });
@@ -36,7 +42,8 @@ test('R-I2 beyond the cap exactly its first bytes are kept, for every coding and
       assert.deepEqual([decoded.state, decoded.bytes.length], ['cut', maxBodyBytes], `${coding} ${maxBodyBytes}`);
       assert.ok(text.subarray(0, maxBodyBytes).equals(decoded.bytes), `${coding} ${maxBodyBytes}`);
     }
-    for (const maxBodyBytes of [60_000, 60_001]) assert.equal(decodeBody(coded, [coding], true, { ...LIMITS, maxBodyBytes }).state, 'whole', coding);
+    for (const maxBodyBytes of [60_000, 60_001])
+      assert.equal(decodeBody(coded, [coding], true, { ...LIMITS, maxBodyBytes }).state, 'whole', coding);
   }
 });
 
@@ -64,7 +71,11 @@ test('R-I2 a stream cut anywhere gives a beginning of its text', () => {
 test('R-I2 gzip as servers send it: many members, garbage or zeros behind, extra fields, a lying length', () => {
   const text = noisyText(30_000);
   const gzip = zlib.gzipSync(text);
-  const withFields = Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 4 | 8 | 16 | 2, 0, 0, 0, 0, 0, 3, 3, 0, 1, 2, 3]), Buffer.from('name\0comment\0'), Buffer.from([0, 0])]);
+  const withFields = Buffer.concat([
+    Buffer.from([0x1f, 0x8b, 8, 4 | 8 | 16 | 2, 0, 0, 0, 0, 0, 3, 3, 0, 1, 2, 3]),
+    Buffer.from('name\0comment\0'),
+    Buffer.from([0, 0]),
+  ]);
   const extended = Buffer.concat([withFields, gzip.subarray(10), Buffer.from('<!-- cached -->')]);
   const check = (name: string, body: Buffer, expected: Buffer): void => {
     const decoded = decodeBody(body, ['gzip'], true, LIMITS);

@@ -328,7 +328,13 @@ test('redirect-06 R-A6 a 3xx without a usable Location is a bad redirect, kept a
 test('each status has its outcome; 304 answers only a conditional request', async () => {
   const table: Record<string, string> = { '200': 'ok', '201': 'ok', '203': 'ok', '204': 'ok', '206': 'truncated', '304': 'protocol-error' };
   Object.assign(table, { '400': 'client-error', '401': 'client-error', '403': 'client-error', '404': 'not-found', '410': 'not-found' });
-  Object.assign(table, { '418': 'client-error', '429': 'rate-limited', '451': 'client-error', '500': 'server-error', '502': 'server-error' });
+  Object.assign(table, {
+    '418': 'client-error',
+    '429': 'rate-limited',
+    '451': 'client-error',
+    '500': 'server-error',
+    '502': 'server-error',
+  });
   Object.assign(table, { '503': 'unavailable', '599': 'server-error', '600': 'protocol-error', '999': 'protocol-error' });
   await withSite(
     (path) => [path === '/204' || path === '/304' ? { send: `HTTP/1.1 ${path.slice(1)} X\r\n\r\n` } : reply(`${path.slice(1)} X`, [], 'x')],
@@ -348,7 +354,10 @@ test('interim answers are skipped', async () => {
 
 test('an unwanted media type is broken off after its head', async () => {
   await withSite(
-    () => [{ send: 'HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 9000000000\r\n\r\n' }, { flood: Buffer.alloc(65_536), times: 5_000 }],
+    () => [
+      { send: 'HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 9000000000\r\n\r\n' },
+      { flood: Buffer.alloc(65_536), times: 5_000 },
+    ],
     async ({ get, server }) => {
       const result = await get('/', { accept: (mediaType) => mediaType === 'text/html' });
       assert.deepEqual([result.outcome, result.mediaType, result.body.length], ['unwanted-type', 'video/mp4', 0]);
@@ -373,8 +382,8 @@ test('R-I1 R-I2 a body that claims 10 GB is broken off at the cap, and the cap i
 });
 
 test('R-I2 a coded body ends at the cap on the wire as well', async () => {
-  let state = 1;
-  const noise = Buffer.from(Array.from({ length: 300_000 }, () => (state = (state * 48_271) % 2_147_483_647) >> 8));
+  const noise = Buffer.alloc(300_000);
+  for (let index = 0, state = 1; index < noise.length; index += 1, state = (state * 48_271) % 2_147_483_647) noise[index] = state >> 8;
   const results = await getAll({ '/': [html(zlib.gzipSync(noise), 'Content-Encoding: gzip')] }, { limits: { maxWireBytes: 50_000 } });
   const result = results['/'];
   assert.deepEqual([result?.outcome, result?.truncated, result?.wireBody.length], ['truncated', 'length', 50_000]);
@@ -402,7 +411,11 @@ test('an exchange that is broken off ends once, as ours, wherever it stood', asy
   await withSite(
     (path) => (path === '/body' ? [{ send: head }] : path === '/after' ? [html(PAGE)] : []),
     async ({ transport, server, get }) => {
-      for (const [path, waitMs] of [['/connecting', 0], ['/head', 40], ['/body', 40]] as const) {
+      for (const [path, waitMs] of [
+        ['/connecting', 0],
+        ['/head', 40],
+        ['/body', 40],
+      ] as const) {
         const results: ExchangeResult[] = [];
         const abort = runExchange(transport, realClock, makeRequest(server.origin, path), (result) => results.push(result));
         if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));

@@ -34,10 +34,17 @@ test('http-09 R-C3 Retry-After is read as seconds and as each of the three dates
 
 test('R-C3 a wait is never under 1 ms nor over the ceiling, whatever the value', () => {
   fc.assert(
-    fc.property(fc.oneof(fc.string(), fc.integer().map(String), fc.date({ noInvalidDate: true }).map((date) => date.toUTCString())), (value) => {
-      const waitMs = parseRetryAfter(value, NOW);
-      assert.ok(waitMs === undefined || (waitMs > 0 && waitMs <= RETRY_AFTER_MS_MAX));
-    }),
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.integer().map(String),
+        fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
+      ),
+      (value) => {
+        const waitMs = parseRetryAfter(value, NOW);
+        assert.ok(waitMs === undefined || (waitMs > 0 && waitMs <= RETRY_AFTER_MS_MAX));
+      },
+    ),
   );
 });
 
@@ -63,8 +70,19 @@ test('every second of the calendar is read as the platform writes it', () => {
 });
 
 test('days and hours that do not exist are no dates', () => {
-  const texts = ['Mon, 31 Apr 2026 00:00:00 GMT', 'Sun, 29 Feb 2026 00:00:00 GMT', 'Sun, 29 Feb 2100 00:00:00 GMT', 'Sun, 00 Jan 2026 00:00:00 GMT'];
-  texts.push('Sun, 01 Foo 2026 00:00:00 GMT', 'Sun, 01 Jan 2026 24:00:00 GMT', 'Sun, 01 Jan 2026 00:60:00 GMT', 'Sun, 01 Jan 2026 00:00:00 +0200');
-  for (const text of [...texts, '2026-11-10T11:00:10Z', 'Sun, 01 Jan 26 00:00:00 GMT', '']) assert.equal(parseHttpDate(text, NOW), undefined, text);
+  const texts = [
+    'Mon, 31 Apr 2026 00:00:00 GMT',
+    'Sun, 29 Feb 2026 00:00:00 GMT',
+    'Sun, 29 Feb 2100 00:00:00 GMT',
+    'Sun, 00 Jan 2026 00:00:00 GMT',
+  ];
+  texts.push(
+    'Sun, 01 Foo 2026 00:00:00 GMT',
+    'Sun, 01 Jan 2026 24:00:00 GMT',
+    'Sun, 01 Jan 2026 00:60:00 GMT',
+    'Sun, 01 Jan 2026 00:00:00 +0200',
+  );
+  for (const text of [...texts, '2026-11-10T11:00:10Z', 'Sun, 01 Jan 26 00:00:00 GMT', ''])
+    assert.equal(parseHttpDate(text, NOW), undefined, text);
   assert.equal(parseHttpDate('Sat, 29 Feb 2028 00:00:00 GMT', NOW), Date.UTC(2028, 1, 29));
 });

@@ -1,9 +1,9 @@
 /** Real sockets for the tests of exchanges: a server that answers with scripted bytes, and a clock of the machine. */
 import net from 'node:net';
-import type { Clock } from '../../src/ports/clock.ts';
 import type { ExchangeRequest, ExchangeResult } from '../../src/fetch/exchange.ts';
 import { runExchange } from '../../src/fetch/exchange.ts';
 import { requestHeaders } from '../../src/fetch/headers.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { Transport } from '../../src/ports/transport.ts';
 
 export const realClock: Clock = {

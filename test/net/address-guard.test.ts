@@ -70,9 +70,27 @@ const REFUSED: readonly (readonly [address: string, range: string])[] = [
   ['e000::1', 'reserved'],
 ];
 
-const PUBLIC = ['1.1.1.1', '8.8.8.8', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '126.255.255.255', '128.0.0.0', '168.63.129.17'].concat(
+const PUBLIC = [
+  '1.1.1.1',
+  '8.8.8.8',
+  '9.255.255.255',
+  '11.0.0.0',
+  '100.63.255.255',
+  '100.128.0.0',
+  '126.255.255.255',
+  '128.0.0.0',
+  '168.63.129.17',
+].concat(
   ['169.253.255.255', '172.15.255.255', '172.32.0.0', '192.0.3.1', '192.167.255.255', '198.17.255.255', '198.20.0.0', '223.255.255.255'],
-  ['2606:4700:4700::1111', '2a00:1450:4001:82b::200e', '2001:200::1', '2001:4860:4860::8888', '64:ff9b::8.8.8.8', '2002:808:808::1', '::ffff:8.8.8.8'],
+  [
+    '2606:4700:4700::1111',
+    '2a00:1450:4001:82b::200e',
+    '2001:200::1',
+    '2001:4860:4860::8888',
+    '64:ff9b::8.8.8.8',
+    '2002:808:808::1',
+    '::ffff:8.8.8.8',
+  ],
 );
 
 test('R-E3 every special range is refused and named', () => {
@@ -114,7 +132,11 @@ test('R-E3 prefix lengths that end inside a group are kept to the bit', () => {
 
 test('R-E3 IPv6 is read as the WHATWG URL parser reads it, in every spelling', () => {
   const allow = (allowNets: string[]): ReturnType<typeof createAddressGuard> => createAddressGuard({ allowNets });
-  const spelling = fc.oneof(fc.ipV6(), fc.stringMatching(/^[0-9a-f:.]{2,24}$/), fc.stringMatching(/^(:|::|[0-9a-f]{1,5}:){1,8}[0-9a-f.]{0,9}$/));
+  const spelling = fc.oneof(
+    fc.ipV6(),
+    fc.stringMatching(/^[0-9a-f:.]{2,24}$/),
+    fc.stringMatching(/^(:|::|[0-9a-f]{1,5}:){1,8}[0-9a-f.]{0,9}$/),
+  );
   fc.assert(
     fc.property(spelling, (text) => {
       const url = `http://[${text}]/`;
@@ -128,7 +150,19 @@ test('R-E3 IPv6 is read as the WHATWG URL parser reads it, in every spelling', (
 });
 
 test('R-E3 a block that cannot be read is a configuration error', () => {
-  for (const text of ['10.0.0.0/33', '10.0.0.0/', '10.0.0.0/x', '10.0.0.1/8', 'fd00::1/8', '::/129', 'localhost', '10/8', '', '10.0.0.0/-1', '10.0.0.0/8/8']) {
+  for (const text of [
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/x',
+    '10.0.0.1/8',
+    'fd00::1/8',
+    '::/129',
+    'localhost',
+    '10/8',
+    '',
+    '10.0.0.0/-1',
+    '10.0.0.0/8/8',
+  ]) {
     assert.throws(() => createAddressGuard({ allowNets: [text] }), { code: 'PORTOLAN_CONFIG_INVALID' }, text);
   }
 });
@@ -137,7 +171,8 @@ test('an IP literal is known as WHATWG URLs spell it', () => {
   assert.equal(isIpLiteral(new URL('http://0x7f.1/').hostname), '127.0.0.1');
   assert.equal(isIpLiteral(new URL('http://[2001:DB8:0:0::1]/').hostname), '2001:db8::1');
   assert.equal(isIpLiteral(new URL('http://[::ffff:1.2.3.4]/').hostname), '::ffff:102:304');
-  for (const host of ['example.com', '1.2.3.4.example', '::1', '[::1', '[]', '[1.2.3.4]', '']) assert.equal(isIpLiteral(host), undefined, host);
+  for (const host of ['example.com', '1.2.3.4.example', '::1', '[::1', '[]', '[1.2.3.4]', ''])
+    assert.equal(isIpLiteral(host), undefined, host);
 });
 
 test('the politeness key is the address for IPv4, the /64 for IPv6, and the inner address for carried IPv4', () => {

@@ -160,9 +160,7 @@ test('R-E3 a name that answers with another address each time is connected to on
 });
 
 test('R-E3 IP literals and overrides ask nobody and are vetted all the same', async () => {
-  const overrides = new Map([
-    ['here.test', ['127.0.0.1', '93.184.216.34']],
-  ]);
+  const overrides = new Map([['here.test', ['127.0.0.1', '93.184.216.34']]]);
   await withCache(
     () => publicAnswer(60),
     { overrides },

@@ -1,11 +1,13 @@
 /** A scriptable name server on a loopback UDP port: answers, TTLs, NXDOMAIN, SERVFAIL, silence, and answers that change each time. */
-import { createRequire } from 'node:module';
+
 import dgram from 'node:dgram';
+import { createRequire } from 'node:module';
 
 /** What the server says to one question. `addresses` of the family that was not asked for are left out. */
 export type DnsReply =
   | { readonly kind: 'answer'; readonly addresses: readonly string[]; readonly ttlS?: number; readonly delayMs?: number }
-  | { readonly kind: 'nxdomain' | 'servfail' | 'refused' | 'silence' };
+  | { readonly kind: 'nxdomain' | 'servfail' | 'refused' }
+  | { readonly kind: 'silence' };
 
 export interface DnsServer {
   /** ADDR:PORT, as a resolver's `servers` wants it. */

@@ -53,6 +53,8 @@ class UndiciTransport implements Transport {
   #count = 0;
   /** In the order in which they became idle. */
   readonly #idle = new Set<Connection>();
+  /** Dropped connections whose sockets are still closing. */
+  readonly #closing = new Set<Promise<void>>();
   #closed = false;
 
   constructor(options: UndiciTransportOptions) {
@@ -77,7 +79,7 @@ class UndiciTransport implements Transport {
 
   release(origin: string): void {
     for (const connection of [...(this.#connections.get(origin)?.values() ?? [])]) {
-      if (this.#idle.has(connection)) void this.#drop(connection);
+      if (this.#idle.has(connection)) this.#drop(connection);
       else connection.closeWhenIdle = true;
     }
   }
@@ -89,8 +91,8 @@ class UndiciTransport implements Transport {
   /** Breaks off what is under way (`aborted`) and resolves when every socket is closed. */
   async close(): Promise<void> {
     this.#closed = true;
-    const connections = [...this.#connections.values()].flatMap((ofOrigin) => [...ofOrigin.values()]);
-    await Promise.all(connections.map((connection) => this.#drop(connection)));
+    for (const ofOrigin of [...this.#connections.values()]) for (const connection of [...ofOrigin.values()]) this.#drop(connection);
+    await Promise.all(this.#closing);
   }
 
   #allBusy(): string {
@@ -115,7 +117,7 @@ class UndiciTransport implements Transport {
 
   #dropOldestIdle(): boolean {
     for (const oldest of this.#idle) {
-      void this.#drop(oldest);
+      this.#drop(oldest);
       return true;
     }
     return false;
@@ -123,22 +125,23 @@ class UndiciTransport implements Transport {
 
   #onIdle(connection: Connection): void {
     if (connection.dropped) return;
-    if (connection.closeWhenIdle || !connection.hasSocket()) void this.#drop(connection);
+    if (connection.closeWhenIdle || !connection.hasSocket()) this.#drop(connection);
     else this.#idle.add(connection);
   }
 
   #onSocketClosed(connection: Connection): void {
-    if (this.#idle.has(connection)) void this.#drop(connection);
+    if (this.#idle.has(connection)) this.#drop(connection);
   }
 
-  #drop(connection: Connection): Promise<void> {
-    if (connection.dropped) return Promise.resolve();
+  #drop(connection: Connection): void {
+    if (connection.dropped) return;
     this.#idle.delete(connection);
     const ofOrigin = this.#connections.get(connection.origin);
     ofOrigin?.delete(connection.address);
     if (ofOrigin?.size === 0) this.#connections.delete(connection.origin);
     this.#count -= 1;
-    return connection.destroy();
+    const closing = connection.destroy().finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
   }
 }
 
@@ -165,6 +168,8 @@ class Connection {
   readonly #exchanges = new Set<Exchange>();
   #socket: net.Socket | undefined;
   #remoteAddress = '';
+  /** Answers received whole over the socket that is open now. */
+  #answers = 0;
   #giveUpConnecting: ((failure: ConnectFailure) => void) | undefined;
 
   constructor(origin: string, address: string, shared: Shared) {
@@ -193,6 +198,15 @@ class Connection {
 
   get remoteAddress(): string {
     return this.#remoteAddress;
+  }
+
+  /** The socket has served an exchange before: a reset before any answer then tells of a server that closed it while idle. */
+  isKept(): boolean {
+    return this.#answers > 0;
+  }
+
+  answered(): void {
+    this.#answers += 1;
   }
 
   hasSocket(): boolean {
@@ -230,13 +244,15 @@ class Connection {
 
   #adopt(socket: net.Socket): void {
     this.#socket = socket;
+    this.#answers = 0;
     this.#remoteAddress = socket.remoteAddress ?? this.address;
     this.#shared.openSockets += 1;
     socket.once('close', () => {
       this.#shared.openSockets -= 1;
       if (this.#socket !== socket) return;
       this.#socket = undefined;
-      this.#shared.socketClosed(this);
+      // Not within the event: undici waits for it too, and a client destroyed before it has heard of it would wait for ever.
+      process.nextTick(() => this.#shared.socketClosed(this));
     });
   }
 }
@@ -301,13 +317,20 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#phase === 'ended') return;
+    this.#connection.answered();
     this.#end({ kind: 'done' });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     // A request that undici will not write fails within dispatch(): onEnd waits until start() has returned.
     if (!this.#isDispatched) process.nextTick(() => this.onResponseError(null, error));
-    else if (this.#phase !== 'ended') this.#end(toEnd(error, this.#phase));
+    else if (this.#phase !== 'ended') this.#end(this.#toEnd(error));
+  }
+
+  #toEnd(error: Error): TransportEnd {
+    const end = toEnd(error, this.#phase);
+    const isLateClose = end.kind === 'error' && end.code === 'reset' && this.#phase === 'head' && this.#connection.isKept();
+    return isLateClose ? { ...end, detail: `${end.detail} (on a kept connection)` } : end;
   }
 
   #end(end: TransportEnd): void {

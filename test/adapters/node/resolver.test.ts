@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createNodeResolver } from '../../../src/adapters/node/resolver.ts';
 import type { NodeResolverOptions } from '../../../src/adapters/node/resolver.ts';
+import { createNodeResolver } from '../../../src/adapters/node/resolver.ts';
 import type { Resolver } from '../../../src/ports/resolver.ts';
 import type { DnsReply, DnsServer } from '../../support/dns-server.ts';
 import { startDnsServer } from '../../support/dns-server.ts';
@@ -31,7 +31,11 @@ test('R-E1 a name gives the addresses of both families, IPv4 first, with the sma
     ttlS: type === 'A' ? 300 : 45,
   });
   await withResolver(script, {}, async (resolver, dns) => {
-    assert.deepEqual(await resolver.resolve('a.test'), { kind: 'addresses', addresses: ['192.0.2.1', '192.0.2.2', '2001:db8::1'], ttlS: 45 });
+    assert.deepEqual(await resolver.resolve('a.test'), {
+      kind: 'addresses',
+      addresses: ['192.0.2.1', '192.0.2.2', '2001:db8::1'],
+      ttlS: 45,
+    });
     assert.equal(dns.questions.length, 2);
   });
 });
@@ -116,7 +120,10 @@ test('closing answers every look-up under way or waiting, and later ones', async
 test('without servers, names of the hosts file are known; localhost always is', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'portolan-hosts-'));
   const hostsFile = join(directory, 'hosts');
-  writeFileSync(hostsFile, '# names\n192.0.2.9 One.test alias.test # tail\n2001:DB8::9\tone.test\nfe80::1%lo skipped.test\nnot-an-address x.test\n');
+  writeFileSync(
+    hostsFile,
+    '# names\n192.0.2.9 One.test alias.test # tail\n2001:DB8::9\tone.test\nfe80::1%lo skipped.test\nnot-an-address x.test\n',
+  );
   const resolver = createNodeResolver({ hostsFile });
   const bare = createNodeResolver({ hostsFile: join(directory, 'missing') });
   try {

@@ -70,7 +70,11 @@ async function eventually(condition: () => boolean, what: string): Promise<void>
   }
 }
 
-async function withServer(script: (path: string, nth: number) => readonly Step[], body: (server: RawServer) => Promise<void>, host?: string): Promise<void> {
+async function withServer(
+  script: (path: string, nth: number) => readonly Step[],
+  body: (server: RawServer) => Promise<void>,
+  host?: string,
+): Promise<void> {
   const server = await startRawServer(script, host);
   try {
     await body(server);
@@ -156,7 +160,9 @@ test('R-E3 when the network leads to another address than the vetted one, not a 
   );
 });
 
-test('IPv6 literals work as origin and as address, in any spelling of the address', { skip: !hasIpv6() && 'no ::1 on this machine' }, async () => {
+test('IPv6 literals work as origin and as address, in any spelling of the address', {
+  skip: !hasIpv6() && 'no ::1 on this machine',
+}, async () => {
   await withServer(
     () => OK,
     async (server) => {
@@ -255,6 +261,7 @@ test('an exchange is never sent twice, also when a kept connection breaks under 
         await ask(transport, server.origin);
         const broken = await ask(transport, server.origin, { path: '/second' });
         assert.equal(broken.end.kind === 'error' && broken.end.code, 'reset');
+        assert.match(broken.end.kind === 'error' ? broken.end.detail : '', /on a kept connection/);
         await new Promise((resolve) => setTimeout(resolve, 50));
         assert.equal(server.requests.filter((head) => head.startsWith('GET /second ')).length, 1);
       });
@@ -263,7 +270,11 @@ test('an exchange is never sent twice, also when a kept connection breaks under 
 });
 
 test('nothing is called after onEnd, and breaking off from within a callback ends the exchange once', async () => {
-  const endless: readonly Step[] = [{ send: 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n' }, { flood: Buffer.alloc(65_536), times: 1_000 }, { end: 'fin' }];
+  const endless: readonly Step[] = [
+    { send: 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n' },
+    { flood: Buffer.alloc(65_536), times: 1_000 },
+    { end: 'fin' },
+  ];
   await withServer(
     (path) => (path === '/endless' ? endless : OK),
     async (server) => {
@@ -300,11 +311,25 @@ test('nothing is called after onEnd, and breaking off from within a callback end
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
-test('TLS: a certificate is checked for the name of the origin, SNI carries it, and the address stays the vetted one', { skip: !hasOpenssl && 'no openssl on this machine' }, async () => {
+test('TLS: a certificate is checked for the name of the origin, SNI carries it, and the address stays the vetted one', {
+  skip: !hasOpenssl && 'no openssl on this machine',
+}, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'portolan-tls-'));
   const make = (name: string, subjectAltName: string): { key: Buffer; cert: Buffer } => {
     const [key, cert] = [join(directory, `${name}.key`), join(directory, `${name}.pem`)];
-    const args = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', `/CN=${name}`];
+    const args = [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      `/CN=${name}`,
+    ];
     execFileSync('openssl', [...args, '-addext', `subjectAltName=${subjectAltName}`, '-keyout', key, '-out', cert], { stdio: 'ignore' });
     return { key: readFileSync(key), cert: readFileSync(cert) };
   };
@@ -359,5 +384,10 @@ test('TLS: a certificate is checked for the name of the origin, SNI carries it, 
 });
 
 function hasIpv6(): boolean {
-  return spawnSync(process.execPath, ['-e', "require('node:net').createServer().on('error',()=>process.exit(1)).listen(0,'::1',()=>process.exit(0))"]).status === 0;
+  return (
+    spawnSync(process.execPath, [
+      '-e',
+      "require('node:net').createServer().on('error',()=>process.exit(1)).listen(0,'::1',()=>process.exit(0))",
+    ]).status === 0
+  );
 }
