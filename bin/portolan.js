@@ -14,7 +14,9 @@ if (major < OLDEST) {
     const { spawn } = await import('node:child_process');
     const { fileURLToPath } = await import('node:url');
     const child = spawn(fileURLToPath(local), process.argv.slice(1), { stdio: 'inherit' });
-    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
+    // Ctrl-C in a terminal reaches the child by itself; what is sent to this process alone is handed on.
+    process.on('SIGINT', () => {});
+    for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
     child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)));
   } else {
     process.stderr.write(

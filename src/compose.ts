@@ -2,8 +2,9 @@
  * The one file that names concrete adapters: it puts a node together on the main thread (`runCrawl`) and in each of its threads (`composeThread`).
  */
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createFileBlobStore } from './adapters/file/blob-store.ts';
@@ -77,12 +78,13 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
   const clock = createSystemClock();
   const startedAtMs = clock.nowEpochMs();
   const dir = resolve(config.output.dir);
-  createAddressGuard({ allowNets: config.net.allow });
   const seeds = config.seeds.map(parseSeed);
+  checkParts(config, seeds);
+  requireSeeds(dir, seeds, config.scope.mode);
   const blocklist = readBlocklist(config);
   const unlock = lockCrawl(join(dir, 'state', 'lock.db'));
   try {
-    const meta = await openMeta(dir, config, seeds, options.force, startedAtMs);
+    const meta = await openMeta(dir, config, options.force, startedAtMs);
     const threads = Math.min(config.run.threads ?? availableParallelism(), meta.shards);
     const gateOptions = { slots: config.frontier.backQueues, ratePerS: config.politeness.rate, pagesLeft: pagesLeft(config, dir, meta.shards) };
     const gate = createGateMemory(gateOptions);
@@ -128,11 +130,29 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
   }
 }
 
+/** What only the parts themselves can judge of a configuration; the threads make them again. Throws PORTOLAN_CONFIG_INVALID. */
+function checkParts(config: Config, seeds: readonly string[]): void {
+  createAddressGuard({ allowNets: config.net.allow });
+  createScope({ ...config.scope, maxDepth: config.scope.maxDepth }, seeds, []);
+  dnsOverrides(config.dns.resolve);
+  if (config.dns.servers.length > 0) createNodeResolver({ timeoutMs: config.dns.timeout, maxInFlight: 2, servers: config.dns.servers }).close();
+}
+
+/** A crawl that goes on needs its seeds again when they say what is in scope. */
+function requireSeeds(dir: string, seeds: readonly string[], mode: Config['scope']['mode']): void {
+  if (seeds.length > 0) return;
+  if (existsSync(join(dir, 'crawl.json'))) {
+    if (mode === 'web') return;
+    throw new PortolanError('PORTOLAN_SEED_NONE', `the seeds are missing, and scope "${mode}" is made from them`, { remedy: 'give the seeds that the crawl was started with' });
+  }
+  throw new PortolanError('PORTOLAN_SEED_NONE', 'there is nothing to start from', { remedy: 'give a URL, --seeds FILE, or seeds in the configuration' });
+}
+
 function shardsOfThread(thread: number, threads: number, shards: number): number[] {
   return Array.from({ length: shards }, (_, shard) => shard).filter((shard) => shard % threads === thread);
 }
 
-async function openMeta(dir: string, config: Config, seeds: readonly string[], force: boolean, nowMs: number): Promise<CrawlMeta> {
+async function openMeta(dir: string, config: Config, force: boolean, nowMs: number): Promise<CrawlMeta> {
   const disk = openDisk(dir);
   const { mode, include, exclude } = config.scope;
   const wanted: CrawlMeta = {
@@ -146,9 +166,6 @@ async function openMeta(dir: string, config: Config, seeds: readonly string[], f
     createdAtMs: nowMs,
   };
   if (!disk.exists('crawl.json')) {
-    if (seeds.length === 0) {
-      throw new PortolanError('PORTOLAN_SEED_NONE', 'there is nothing to start from', { remedy: 'give a URL, --seeds FILE, or seeds in the configuration' });
-    }
     await disk.writeWhole('crawl.json', Buffer.from(`${JSON.stringify(wanted, undefined, 2)}\n`));
     return wanted;
   }
@@ -325,11 +342,11 @@ function dnsOverrides(pairs: readonly string[]): Map<string, string[]> {
   const overrides = new Map<string, string[]>();
   for (const pair of pairs) {
     const colon = pair.indexOf(':');
-    if (colon <= 0 || colon === pair.length - 1) {
+    const address = pair.slice(colon + 1).replace(/^\[|\]$/g, '');
+    if (colon <= 0 || isIP(address) === 0) {
       throw new PortolanError('PORTOLAN_CONFIG_INVALID', `"${pair}" is not HOST:ADDR`, { remedy: 'give a name and an address such as www.example.com:192.0.2.7' });
     }
     const host = pair.slice(0, colon).toLowerCase();
-    const address = pair.slice(colon + 1).replace(/^\[|\]$/g, '');
     overrides.set(host, [...(overrides.get(host) ?? []), address]);
   }
   return overrides;

@@ -21,6 +21,7 @@ function jsonProgress(): Progress {
   const emit = (event: Record<string, unknown>): void => void process.stdout.write(`${JSON.stringify(event)}\n`);
   return {
     committed: (shard, commitSeq, pages) => emit({ event: 'commit', shard, commitSeq, pages }),
+    rotated: (shard, file) => emit({ event: 'rotate', shard, file }),
     notice: (shard, text) => emit({ event: 'notice', shard, text }),
     progress: (statuses) => emit({ event: 'progress', ...summary(statuses) }),
     end() {},

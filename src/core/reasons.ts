@@ -22,7 +22,7 @@ export const REJECT_REASONS = [
   'trap-facets', // too many combinations of query parameters under one path
   'nofollow', // rel=nofollow on the link, or nofollow in meta robots or X-Robots-Tag of the page
   'near-duplicate', // a link of a page that is skipped as a near-duplicate
-  'too-many-links', // the page has more links than parse.maxLinks
+  'too-many-links', // the page has more links than fetch.maxLinks
   'too-many-redirects', // the chain is longer than fetch.maxRedirects
   'redirect-loop', // the target has been in this chain, and nothing (cookie, spelling) changed
   'too-many-subdomains', // the registrable domain already has scope.maxSubdomains hosts

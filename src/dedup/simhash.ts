@@ -19,6 +19,9 @@ const POWERS_OF_FOUR = 0x55;
 const OCCURRENCE_CELLS = 65_536;
 const OCCURRENCES_MAX = 255;
 
+const TEXT_SEED_HI = 0x6a09e667;
+const TEXT_SEED_LO = 0x3c6ef372;
+
 export class SimHasher {
   readonly #classes = textClasses();
   readonly #hashes = new Int32Array(SHINGLES_PER_DRAIN * 2);
@@ -28,6 +31,8 @@ export class SimHasher {
   readonly #occurrences = new Uint8Array(OCCURRENCE_CELLS);
   #shingles = 0;
   #digitWords = 0;
+  #textHi = 0;
+  #textLo = 0;
 
   /**
    * Writes the hash to `into` (hi, lo) and returns the number of words: those left out for a digit do not count, and two characters of a
@@ -38,6 +43,8 @@ export class SimHasher {
     this.#occurrences.fill(0);
     this.#shingles = 0;
     this.#digitWords = 0;
+    this.#textHi = TEXT_SEED_HI;
+    this.#textLo = TEXT_SEED_LO;
     const words = this.#scan(text.toLowerCase());
     this.#drain();
     this.#write(into);
@@ -47,6 +54,22 @@ export class SimHasher {
   /** Words of the text last hashed that were left out because they hold a digit. */
   get digitWords(): number {
     return this.#digitWords;
+  }
+
+  /**
+   * Hash of the text last hashed (R-H1), 8 bytes: its words in order, those with digits too, without case, white space and punctuation, so that
+   * copies which differ in markup alone are equal and pages which differ in a price are not.
+   */
+  get textHash(): Buffer {
+    const bytes = Buffer.allocUnsafe(8);
+    bytes.writeInt32BE(mix(this.#textHi), 0);
+    bytes.writeInt32BE(mix(this.#textLo), 4);
+    return bytes;
+  }
+
+  #addText(word: number): void {
+    this.#textHi = Math.imul(this.#textHi ^ word, 0x2545f491) + 0x9e3779b9;
+    this.#textLo = Math.imul(this.#textLo, 0x01000193) ^ Math.imul(word, 0x27d4eb2f);
   }
 
   #scan(text: string): number {
@@ -70,6 +93,7 @@ export class SimHasher {
       if (of === SKIP) continue;
       if (of === DIGIT) {
         kind = DIGIT;
+        word = Math.imul(word ^ code, 0x01000193);
         continue;
       }
       if (kind === LETTER) {
@@ -77,8 +101,11 @@ export class SimHasher {
         if (++words + characters >= 3) this.#count(first, second, third);
         first = second;
         second = third;
+        this.#addText(third);
+      } else if (kind === DIGIT) {
+        this.#digitWords++;
+        this.#addText(mix(word));
       }
-      if (kind === DIGIT) this.#digitWords++;
       kind = BREAK;
       word = 0;
       if (of === UNSPACED) {
@@ -86,6 +113,7 @@ export class SimHasher {
         if (++characters + words >= 3) this.#count(first, second, third);
         first = second;
         second = third;
+        this.#addText(third);
       }
     }
     if (words + characters < 3 && words + characters > 0) this.#count(0, first, second);

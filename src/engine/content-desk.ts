@@ -5,7 +5,6 @@
  * Bodies of other shards of the process arrive after their commit and count for exact verdicts only. What is not committed yet is kept here,
  * so that two copies within one batch find each other.
  */
-import { textHash } from '../dedup/exact.ts';
 import type { NearIndex } from '../dedup/near-index.ts';
 import { exactEligible, nearEligible } from '../dedup/policy.ts';
 import type { SimHasher } from '../dedup/simhash.ts';
@@ -71,7 +70,7 @@ export class ContentDesk {
     }
     const words = input.mainText === '' ? 0 : this.#hasher.hash(input.mainText, this.#simhash);
     if (!nearEligible({ status, outcome, words, digitWords: this.#hasher.digitWords })) return NO_VERDICT;
-    const found = { simhashHi: this.#simhash[0]!, simhashLo: this.#simhash[1]!, words, textHash: textHash(input.mainText) };
+    const found = { simhashHi: this.#simhash[0]!, simhashLo: this.#simhash[1]!, words, textHash: this.#hasher.textHash };
     const sameText = this.#findText(found.textHash);
     if (sameText !== undefined && sameText.url !== input.url) return { ...found, kind: 'text', original: sameText };
     const near = this.#near.find(found.simhashHi, found.simhashLo, this.#distance);

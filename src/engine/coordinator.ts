@@ -14,6 +14,8 @@ export type EndReason = 'finished' | 'page-limit' | 'time-limit' | 'stopped' | '
 
 export interface CoordinatorEvents {
   committed(shard: number, commitSeq: number, pages: number): void;
+  /** An output file is full and the next one has begun; it is durable with the shard's next commit. */
+  rotated?(shard: number, file: string): void;
   notice(shard: number, text: string): void;
   /** About four times a second. */
   progress(statuses: readonly ShardStatus[]): void;
@@ -100,6 +102,9 @@ export class Coordinator {
         break;
       case 'committed':
         this.#events.committed(message.shard, message.commitSeq, message.pages);
+        break;
+      case 'rotated':
+        this.#events.rotated?.(message.shard, message.file);
         break;
       case 'notice':
         this.#events.notice(message.shard, message.text);

@@ -4,6 +4,7 @@
  */
 import type { Find, RedirectChain } from '../core/records.ts';
 import type { FindKind, RejectReason } from '../core/reasons.ts';
+import { detached } from '../core/text.ts';
 import { isIpLiteral } from '../net/address-guard.ts';
 import type { ParsedPage } from '../parse/page.ts';
 import { LinkResolver, type SplitUrl, splitUrl, urlKey } from '../url/index.ts';
@@ -14,6 +15,11 @@ import type { Outbox } from './outbox.ts';
 const BRACKET = 0x5d;
 const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
+
+/** URLs of one generation of the lately known; each costs about 150 bytes. */
+const LATELY_MAX = 8_192;
+const LITERALS_MAX = 4_096;
+type KnownPlace = 'here' | 'elsewhere';
 
 /** What became of the links of one page; found = known + local + sent + Σ rejected. */
 export interface LinkTally {
@@ -32,6 +38,11 @@ export class FindRouter {
   readonly #admit: (find: Find, parts: SplitUrl) => void;
   readonly #isKnownHere: (hi: number, lo: number) => boolean;
   readonly #key = new Uint32Array(2);
+  /** URLs as found that were routed lately and are known for sure: the links that stand on every page of a site cost one look-up. Two generations. */
+  #lately = new Map<string, KnownPlace>();
+  #before = new Map<string, KnownPlace>();
+  #blocklist: unknown;
+  readonly #literals = new Map<string, boolean>();
 
   constructor(
     context: ThreadContext,
@@ -73,10 +84,47 @@ export class FindRouter {
         this.#reject(tally, resolver.rejected);
         continue;
       }
+      if (this.#isLatelyKnown(tally, target, depth + 1)) continue;
       parts = splitUrl(target, parts);
       this.#route(tally, target, parts, 'link', depth + 1, url, foundAtS, nowMs, undefined, false);
     }
     return tally;
+  }
+
+  /** Such a URL has passed every rule but depth, and is known here or will be at its owner by our own message. */
+  #isLatelyKnown(tally: LinkTally, url: string, depth: number): boolean {
+    if (this.#blocklist !== this.#context.blocklist.current) this.#forget();
+    let place = this.#lately.get(url);
+    if (place === undefined) {
+      place = this.#before.get(url);
+      if (place === undefined) return false;
+      this.#remember(url, place);
+    }
+    const { maxDepth } = this.#context.rules;
+    if (maxDepth !== undefined && depth > maxDepth) return false;
+    if (place === 'elsewhere') {
+      this.#know(tally, 1);
+      return true;
+    }
+    tally.local++;
+    this.#totals.local++;
+    this.#totals.known++;
+    return true;
+  }
+
+  #remember(url: string, place: KnownPlace): void {
+    if (this.#lately.size >= LATELY_MAX) {
+      this.#before = this.#lately;
+      this.#lately = new Map();
+    }
+    this.#lately.set(detached(url), place);
+  }
+
+  /** Another blocklist is in force: every rule is asked again. */
+  #forget(): void {
+    this.#blocklist = this.#context.blocklist.current;
+    this.#lately.clear();
+    this.#before.clear();
   }
 
   /** One find that is not a link of a page: the target of a redirect. `exempt` finds pass scope (a seed's redirect). */
@@ -114,12 +162,15 @@ export class FindRouter {
     if (owner === this.#shard) {
       tally.local++;
       this.#totals.local++;
-      if (chain === undefined && this.#isKnownHere(keyHi, keyLo)) this.#totals.known++;
-      else this.#admit({ url, keyHi, keyLo, kind, depth, via, foundAtS, chain }, parts);
+      if (chain === undefined && this.#isKnownHere(keyHi, keyLo)) {
+        this.#totals.known++;
+        this.#remember(url, 'here');
+      } else this.#admit({ url, keyHi, keyLo, kind, depth, via, foundAtS, chain }, parts);
       return;
     }
     if (chain === undefined && this.#outbox.knows(owner, keyHi, keyLo)) {
       this.#know(tally, 1);
+      this.#remember(url, 'elsewhere');
       return;
     }
     tally.sent++;
@@ -131,8 +182,14 @@ export class FindRouter {
   #isForbiddenLiteral(host: string): boolean {
     const last = host.charCodeAt(host.length - 1);
     if (last !== BRACKET && (last < DIGIT_0 || last > DIGIT_9)) return false;
-    const address = isIpLiteral(host);
-    return address !== undefined && !this.#context.guard.verdict(address).allowed;
+    let forbidden = this.#literals.get(host);
+    if (forbidden === undefined) {
+      const address = isIpLiteral(host);
+      forbidden = address !== undefined && !this.#context.guard.verdict(address).allowed;
+      if (this.#literals.size >= LITERALS_MAX) this.#literals.clear();
+      this.#literals.set(detached(host), forbidden);
+    }
+    return forbidden;
   }
 
   #reject(tally: LinkTally, reason: RejectReason, count = 1): void {

@@ -7,9 +7,10 @@
  * is called once and what is in memory is thrown away.
  */
 import { assert, PortolanError } from '../core/errors.ts';
-import { queuedTotal, type HostState } from '../core/host.ts';
+import { hostDueMs, queuedTotal, type HostState } from '../core/host.ts';
 import { type FateRow, type Find, type PageRow, type QueueEntry, readFinds } from '../core/records.ts';
 import { type DropReason, OUTCOME_CODES, type OutcomeCode, type RejectReason } from '../core/reasons.ts';
+import { detached } from '../core/text.ts';
 import { contentHash } from '../dedup/exact.ts';
 import { NearIndex } from '../dedup/near-index.ts';
 import { SimHasher } from '../dedup/simhash.ts';
@@ -671,7 +672,7 @@ export class Shard {
     if (entry.kind !== 'addresses') {
       const errand = this.#errands.get(memory.record.id)?.[0];
       if (errand !== undefined) this.#endErrand(memory, errand, { kind: 'failed', code: 'dns-failed' });
-      this.#hostFault(memory, now, entry.kind === 'not-found');
+      this.#hostFault(memory, now, 'dns-failed', entry.kind === 'not-found');
       this.#frontier.endTurn(memory, now);
       return;
     }
@@ -840,7 +841,7 @@ export class Shard {
   }
 
   /** A fault of the whole host or a timeout (C5). `notFound`: the name does not exist. */
-  #hostFault(memory: HostMemory, now: number, notFound: boolean): void {
+  #hostFault(memory: HostMemory, now: number, what: OutcomeCode, notFound: boolean): void {
     const { config, random } = this.#context;
     const { record } = memory;
     const { faultLimit, faultPause, setAside, setAsideLimit } = config.politeness;
@@ -854,7 +855,7 @@ export class Shard {
     if (fault.retire || (notFound && record.faults >= NOT_FOUND_LIMIT)) {
       record.state = 'retired';
       record.waitUntilMs = now;
-      this.#events.notice(this.id, `${record.key} is retired after failing too often; ${queuedTotal(record)} URLs are dropped`);
+      this.#events.notice(this.id, `${record.key} is retired after failing too often, at last with ${what}; ${queuedTotal(record)} URLs are dropped`);
     }
   }
 
@@ -866,7 +867,7 @@ export class Shard {
     const before = record.setAside;
     const gap = { owedMs: record.owedMs, rule: record.gapRule };
     const wait = record.waitUntilMs;
-    this.#hostFault(memory, now, false);
+    this.#hostFault(memory, now, result.outcome, false);
     const answered = result.outcome === 'rate-limited' || result.outcome === 'unavailable' || result.outcome === 'timeout';
     // The server's own word (doubled gap, Retry-After) is enough until the limit is reached; a timeout has used up its time already.
     if (answered && record.setAside === before && record.state === 'open') {
@@ -938,15 +939,16 @@ export class Shard {
       return;
     }
     assert(this.#frontier.peek(memory, now) === lease.entry, `the entry on lease is the head of ${memory.record.key}`);
+    const answeredBefore = memory.record.faults === 0 && memory.record.setAside === 0;
     const hostWide = this.#judgeHost(memory, result, now);
     if (OUTCOME_CODES[result.outcome] !== 'success') this.#givePage();
-    if (hostWide) return;
-    const attempts = entry.attempts + 1;
+    // A fault of the whole host uses up no attempt; of a host that has just answered it is the URL's own, and must not block the URLs behind it.
+    const attempts = entry.attempts + (hostWide && !answeredBefore ? 0 : 1);
     this.#frontier.consume(memory);
     const { fetch } = this.#context.config;
-    if (OUTCOME_CODES[result.outcome] === 'transient' && attempts < fetch.attempts) {
+    if ((hostWide || OUTCOME_CODES[result.outcome] === 'transient') && attempts < fetch.attempts) {
       const pause = fetch.retryDelay * 2 ** entry.attempts * (1 + 0.25 * this.#context.random.next());
-      this.#frontier.requeue(memory, { ...entry, attempts, notBeforeMs: now + pause });
+      this.#frontier.requeue(memory, { ...entry, attempts, notBeforeMs: (hostWide ? hostDueMs(memory.record) : now) + pause });
       return;
     }
     this.#finishPage(memory, { ...entry, attempts }, parts, headers, result, now);
@@ -1417,7 +1419,7 @@ function urlOf(parts: SplitUrl): string {
 
 function entryOfFind(find: Find, parts: SplitUrl): QueueEntry {
   const { keyHi, keyLo, kind, depth, via, foundAtS, chain } = find;
-  return { https: parts.scheme === 'https', pathQuery: parts.pathQuery, keyHi, keyLo, kind, depth, via, foundAtS, attempts: 0, notBeforeMs: 0, chain };
+  return { https: parts.scheme === 'https', pathQuery: detached(parts.pathQuery), keyHi, keyLo, kind, depth, via, foundAtS, attempts: 0, notBeforeMs: 0, chain };
 }
 
 function entryOfPage(page: PageRow, parts: SplitUrl): QueueEntry {

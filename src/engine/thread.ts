@@ -63,6 +63,7 @@ export class ShardThread {
   #events(): ShardEvents {
     return {
       committed: (shard, commitSeq, pages) => this.#post({ type: 'committed', shard, commitSeq, pages }),
+      rotated: (shard, file) => this.#post({ type: 'rotated', shard, file }),
       notice: (shard, text) => this.#post({ type: 'notice', shard, text }),
       scopeAdded: (hostKey) => this.#tellScope(hostKey),
       failed: (shard, error) => {

@@ -12,6 +12,7 @@
 import { ByteWriter } from '../core/bytes.ts';
 import { assert } from '../core/errors.ts';
 import { bestLevel, copyHost, hostDueMs, type HostRecord, LEVELS, newHostRecord, QUEUES, queuedTotal, RETRY_LEVEL } from '../core/host.ts';
+import { detached } from '../core/text.ts';
 import { type QueueEntry, readQueueEntries, writeQueueEntry } from '../core/records.ts';
 import type { AddressGate } from '../ports/address-gate.ts';
 import type { Random } from '../ports/random.ts';
@@ -164,7 +165,7 @@ export class Frontier {
     }
     const id = this.#nextHostId++;
     this.#insertIndex(hostKey, id);
-    const memory = newMemory(newHostRecord(id, hostKey, domain));
+    const memory = newMemory(newHostRecord(id, detached(hostKey), detached(domain)));
     this.#memory.set(id, memory);
     this.#idle.set(id, memory);
     this.touch(memory);

@@ -13,7 +13,7 @@ import type { ReadBytes } from './segment-writer.ts';
 type Maybe<T> = T | undefined;
 
 export interface PageLineRecord {
-  /** Canonical URL that was fetched. */
+  /** URL as it was requested. */
   readonly url: string;
   /** URL that the page itself names as canonical (rel=canonical), when it does. */
   readonly canonical?: Maybe<string>;
@@ -97,8 +97,8 @@ export function encodePageLine(record: PageLineRecord): string {
     depth: record.depth,
     foundAt: isoDate(record.foundAtMs),
     fetchedAt: isoDate(record.fetchedAtMs),
-    durationMs: record.durationMs,
-    firstByteMs: record.firstByteMs,
+    durationMs: toMicroseconds(record.durationMs),
+    firstByteMs: record.firstByteMs === undefined ? undefined : toMicroseconds(record.firstByteMs),
     address: record.address,
     bytesWire: record.bytesWire,
     bytesBody: record.bytesBody,
@@ -121,6 +121,11 @@ export function encodePageLine(record: PageLineRecord): string {
     detail: record.detail,
     text: record.text,
   })}\n`;
+}
+
+/** A duration with the digits that mean something. */
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
 }
 
 /** End of the last whole line, at or after `from`: for a file that a crash left with a torn end. */

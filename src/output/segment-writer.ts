@@ -36,6 +36,8 @@ export interface SegmentSeries {
   readonly wholeLength?: (read: ReadBytes, from: number, length: number) => number;
   /** What lies beyond the mark at open: 'cut' (default) or 'keep' whole units (the ledger, which is replayed). */
   readonly beyond?: 'cut' | 'keep';
+  /** Called when a segment is full and the next one begins, with the full one's name. */
+  readonly onRotate?: (name: string) => void;
 }
 
 /** Where one unit went: the object's name, its first byte and its bytes there. */
@@ -197,8 +199,10 @@ class BufferedSegmentWriter implements SegmentWriter {
   #rotate(): void {
     this.flush();
     assert(this.#full.length < SEGMENT_UNSYNCED_COUNT_MAX, `fewer than ${SEGMENT_UNSYNCED_COUNT_MAX} full segments wait for a sync`);
-    this.#full.push(this.#segment);
-    this.#segment = newSegment(this.#series, this.#segment.number + 1);
+    const full = this.#segment;
+    this.#full.push(full);
+    this.#segment = newSegment(this.#series, full.number + 1);
+    this.#series.onRotate?.(full.name);
   }
 
   async #syncThese(full: readonly Segment[], current: Segment, length: number): Promise<void> {

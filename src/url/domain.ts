@@ -5,6 +5,7 @@
  * changes domain changes shard. The default rule `*` of the list is not used: under an unknown suffix (`wiki.corp`, `a.b.test`) a host is its own domain.
  */
 import { parse } from 'tldts';
+import { detached } from '../core/text.ts';
 
 const TLDTS_OPTIONS = { allowPrivateDomains: true, extractHostname: false, validateHostname: false } as const;
 
@@ -39,7 +40,7 @@ export class DomainTable {
     if (known !== undefined) return known;
     const domain = registrableDomain(host);
     if (this.#known.size >= this.#capacity) this.#known.clear();
-    this.#known.set(host, domain);
+    this.#known.set(detached(host), detached(domain));
     return domain;
   }
 }

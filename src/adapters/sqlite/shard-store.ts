@@ -213,10 +213,10 @@ class SqliteStore implements ShardStore {
   async commit(batch: Batch): Promise<void> {
     if (this.#failed) throw new PortolanError('PORTOLAN_STORE_COMMIT_FAILED', 'the store was closed by an earlier failure');
     if (batch.commitSeq === this.#commitSeq) return;
-    if (batch.commitSeq !== this.#commitSeq + 1) {
-      throw new PortolanError('PORTOLAN_ENGINE_INVARIANT', `commit ${batch.commitSeq} follows ${this.#commitSeq}`);
-    }
     try {
+      if (batch.commitSeq !== this.#commitSeq + 1) {
+        throw new PortolanError('PORTOLAN_ENGINE_INVARIANT', `commit ${batch.commitSeq} follows ${this.#commitSeq}`);
+      }
       this.#db.exec('BEGIN IMMEDIATE');
       try {
         applyBatch(this.#statements, batch);
@@ -317,7 +317,7 @@ function prepareStatements(db: Database.Database): Statements {
     robotsBodyPut: prepare('INSERT OR IGNORE INTO robots_body(sha256, body) VALUES (?, ?)'),
     contentByHash: prepare('SELECT * FROM content WHERE hash = ?'),
     contentById: prepare('SELECT * FROM content WHERE id = ?'),
-    contentByText: prepare('SELECT * FROM content WHERE text_hash = ? ORDER BY id LIMIT 1'),
+    contentByText: prepare('SELECT * FROM content WHERE text_hash = ?'),
     pagesBeyond: prepare('SELECT * FROM page WHERE segment > ? OR (segment = ? AND offset + length > ?)'),
     pageDelete: prepare('DELETE FROM page WHERE host_id = ? AND key = ?'),
     contentPut: prepare('INSERT OR IGNORE INTO content(id, hash, url, fetched_at_ms, payload_sha1, text_hash, simhash, words) VALUES (?,?,?,?,?,?,?,?)'),
