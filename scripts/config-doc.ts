@@ -6,7 +6,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { FLAGS } from '../src/cli/crawl-options.ts';
-import { configKeyDocs, type ConfigKeyDoc } from '../src/config/key-docs.ts';
+import { type ConfigKeyDoc, configKeyDocs } from '../src/config/key-docs.ts';
 
 const FILE = new URL('../docs/CONFIG.md', import.meta.url);
 

@@ -1,56 +1,34 @@
 /**
- * The one file that names concrete adapters: it puts a node together on the main thread (`runCrawl`) and in each of its threads (`composeThread`).
+ * The one file that names concrete adapters: it puts a node together on the main thread (`runCrawl`) (compose-thread.ts: in each of its threads).
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createFileBlobStore } from './adapters/file/blob-store.ts';
 import { openDisk } from './adapters/file/disk.ts';
-import { createMemoryMetrics } from './adapters/memory/metrics.ts';
-import { createGateMemory, createSharedGate, type SharedGateMemory, type SharedGateOptions } from './adapters/node/address-gate.ts';
+import { createGateMemory } from './adapters/node/address-gate.ts';
 import { createSystemClock } from './adapters/node/clock.ts';
 import { createThreadChannel } from './adapters/node/link-channel.ts';
-import { createRandom } from './adapters/node/random.ts';
 import { createNodeResolver } from './adapters/node/resolver.ts';
-import { closeThread, onCoordinatorMessage, postToCoordinator, spawnThreads, threadStart } from './adapters/node/threads.ts';
+import { spawnThreads } from './adapters/node/threads.ts';
 import { lockCrawl } from './adapters/sqlite/crawl-lock.ts';
 import { createSqliteStore } from './adapters/sqlite/shard-store.ts';
-import { createUndiciTransport } from './adapters/undici/transport.ts';
 import type { Config } from './config/schema.ts';
 import { PortolanError } from './core/errors.ts';
 import { emptyTotals, overall, type TotalsSnapshot } from './engine/accounting.ts';
-import { crawlRules, type ShardPorts, type ThreadContext } from './engine/context.ts';
 import { Coordinator, type CoordinatorEvents, type EndReport } from './engine/coordinator.ts';
 import { checkMeta, CRAWL_FORMAT_VERSION, type CrawlMeta, parseMeta } from './engine/crawl-meta.ts';
 import type { FromThread, ToThread } from './engine/messages.ts';
 import { seedMessages } from './engine/seed-messages.ts';
-import { ShardThread } from './engine/thread.ts';
 import { createAddressGuard } from './net/address-guard.ts';
-import { DnsCache } from './net/dns-cache.ts';
-import { createHandlers } from './parse/handlers.ts';
 import { Blocklist } from './scope/blocklist.ts';
 import { createScope } from './scope/scope.ts';
-import { CANONICALIZER_VERSION, createCanonicalizer, DEFAULT_CANONICAL_OPTIONS, DomainTable, parseSeed, SHARD_FUNCTION_VERSION } from './url/index.ts';
+import { dnsOverrides, shardFile, type ThreadData } from './thread-data.ts';
+import { CANONICALIZER_VERSION, createCanonicalizer, DEFAULT_CANONICAL_OPTIONS, parseSeed, SHARD_FUNCTION_VERSION } from './url/index.ts';
 import { VERSION } from './version.ts';
 
 const BLOCKLIST_POLL_MS = 1_000;
-
-interface ThreadData {
-  readonly config: Config;
-  readonly seeds: readonly string[];
-  readonly shards: number;
-  readonly own: readonly number[];
-  readonly threads: number;
-  readonly dir: string;
-  readonly gate: SharedGateMemory;
-  readonly gateOptions: SharedGateOptions;
-  readonly bootId: string;
-  readonly configVersion: string;
-  readonly blocklist: { readonly text: string; readonly file: string } | undefined;
-}
 
 export interface CrawlHandle {
   /** Ends in an orderly way. */
@@ -86,7 +64,8 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
   try {
     const meta = await openMeta(dir, config, options.force, startedAtMs);
     const threads = Math.min(config.run.threads ?? availableParallelism(), meta.shards);
-    const gateOptions = { slots: config.frontier.backQueues, ratePerS: config.politeness.rate, pagesLeft: pagesLeft(config, dir, meta.shards) };
+    const addressDelay = config.politeness.addressDelay ?? config.politeness.delay;
+    const gateOptions = { slots: config.frontier.backQueues, ratePerS: config.politeness.rate, pagesLeft: pagesLeft(config, dir, meta.shards), owedMsMax: 2 * addressDelay };
     const gate = createGateMemory(gateOptions);
     const data: ThreadData[] = Array.from({ length: threads }, (_, thread) => ({
       config, seeds, shards: meta.shards, own: shardsOfThread(thread, threads, meta.shards), threads, dir, gate, gateOptions,
@@ -200,10 +179,6 @@ function snapshotOf(file: string, shard: number): TotalsSnapshot {
   return totals === '' ? emptyTotals() : (JSON.parse(totals) as TotalsSnapshot);
 }
 
-export function shardFile(dir: string, shard: number): string {
-  return join(dir, 'state', `shard-${shard}`, 'state.db');
-}
-
 export function readCrawlMeta(dir: string): CrawlMeta {
   const disk = openDisk(dir);
   if (!disk.exists('crawl.json')) {
@@ -270,84 +245,4 @@ function watchBlocklist(config: Config, clock: ReturnType<typeof createSystemClo
 function statKey(file: string): string {
   const stat = statSync(file, { throwIfNoEntry: false });
   return stat === undefined ? '' : `${stat.mtimeMs}:${stat.size}:${stat.ino}`;
-}
-
-/** Within a worker thread: puts its part of the node together and runs it. */
-export async function composeThread(): Promise<void> {
-  const { thread, data, ports } = threadStart<ThreadData>();
-  const { config, shards, own, threads, dir } = data;
-  const clock = createSystemClock();
-  const random = createRandom();
-  const metrics = createMemoryMetrics();
-  const guard = createAddressGuard({ allowNets: config.net.allow });
-  const channel = createThreadChannel(thread, (shard) => (shard < 0 ? -1 : shard % threads));
-  const transport = createUndiciTransport({ maxConnections: Math.max(64, Math.ceil((config.frontier.backQueues * 2) / threads)) });
-  const rules = crawlRules(config, VERSION);
-  const { mode, include, exclude, maxUrlBytes, maxParameters, maxSegmentRepeats } = config.scope;
-  const resolver = createNodeResolver({
-    timeoutMs: config.dns.timeout,
-    maxInFlight: Math.max(2, Math.floor(256 / threads)),
-    ...(config.dns.servers.length === 0 ? {} : { servers: config.dns.servers }),
-  });
-  const context: ThreadContext = {
-    config,
-    rules,
-    shards,
-    clock,
-    random,
-    metrics,
-    transport,
-    dns: new DnsCache({
-      resolver, clock, guard, entriesMax: config.dns.cacheEntries, ttlMinMs: config.dns.ttlMin, ttlMaxMs: config.dns.ttlMax, notFoundMs: config.dns.negativeTtl,
-      overrides: dnsOverrides(config.dns.resolve),
-    }),
-    guard,
-    channel,
-    canonicalize: createCanonicalizer(DEFAULT_CANONICAL_OPTIONS),
-    domains: new DomainTable(),
-    scope: createScope({ mode, include, exclude, maxDepth: rules.maxDepth, maxUrlBytes, maxParameters, maxSegmentRepeats }, data.seeds, []),
-    handlers: createHandlers(),
-    blocklist: { current: data.blocklist === undefined ? Blocklist.parse('', '') : Blocklist.parse(data.blocklist.text, data.blocklist.file) },
-    bootId: data.bootId,
-    configVersion: data.configVersion,
-    software: `Portolan/${VERSION}`,
-    yieldTurn: () => new Promise((done) => setImmediate(done)),
-  };
-  const runner = new ShardThread(context, own, metrics, postToCoordinator);
-  for (const { thread: other, port } of ports) channel.connect(other, port);
-  onCoordinatorMessage((message) => {
-    void runner.receive(message as ToThread).then(async (done) => {
-      if (!done) return;
-      for (const { port } of ports) port.close();
-      await transport.close();
-      resolver.close();
-      closeThread();
-    });
-  });
-  await runner.open((shard) => shardPorts(data, shard));
-}
-
-function shardPorts(data: ThreadData, shard: number): ShardPorts {
-  const { dir, config, shards } = data;
-  const root = openDisk(dir);
-  return {
-    store: createSqliteStore({ file: shardFile(dir, shard), cacheBytes: Math.floor(config.run.memory / 8 / shards) }),
-    disk: openDisk(join(dir, 'state', `shard-${shard}`)),
-    blobs: createFileBlobStore(root, ''),
-    gate: createSharedGate(data.gate, data.gateOptions, shard + 1),
-  };
-}
-
-function dnsOverrides(pairs: readonly string[]): Map<string, string[]> {
-  const overrides = new Map<string, string[]>();
-  for (const pair of pairs) {
-    const colon = pair.indexOf(':');
-    const address = pair.slice(colon + 1).replace(/^\[|\]$/g, '');
-    if (colon <= 0 || isIP(address) === 0) {
-      throw new PortolanError('PORTOLAN_CONFIG_INVALID', `"${pair}" is not HOST:ADDR`, { remedy: 'give a name and an address such as www.example.com:192.0.2.7' });
-    }
-    const host = pair.slice(0, colon).toLowerCase();
-    overrides.set(host, [...(overrides.get(host) ?? []), address]);
-  }
-  return overrides;
 }

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { recountRows, type RowCounts } from '../adapters/sqlite/recount.ts';
-import { readCrawlMeta, readTotals, shardFile } from '../compose.ts';
+import { readCrawlMeta, readTotals } from '../compose.ts';
+import { shardFile } from '../thread-data.ts';
 import { emptyTotals, lawGaps, merge, overall, sum, type TotalsSnapshot } from '../engine/accounting.ts';
 import { EXIT } from './exit-codes.ts';
 

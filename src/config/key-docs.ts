@@ -50,10 +50,10 @@ export function configKeyDocs(): ConfigKeyDoc[] {
 function keyDoc(key: string, type: Type): ConfigKeyDoc {
   const inner = type.def.innerType ?? type;
   const { description = '', unit, price } = inner.meta() ?? {};
-  return { key, value: valueOf(inner, unit), default: defaultOf(type, unit), meaning: description, price };
+  return { key, value: wayToWrite(inner, unit), default: defaultOf(type, unit), meaning: description, price };
 }
 
-function valueOf(type: Type, unit: KeyDoc['unit']): string {
+function wayToWrite(type: Type, unit: KeyDoc['unit']): string {
   if (unit === 'duration' || unit === 'size') return unit;
   switch (type.def.type) {
     case 'enum':

@@ -34,26 +34,50 @@ const size = (meaning: string, price?: string) =>
       return z.NEVER;
     })
     .meta(doc('size', meaning, price));
-const count = (meaning: string, minimum = 0, price?: string) => z.number().int().min(minimum).meta(doc('count', meaning, price));
+const count = (meaning: string, minimum = 0, price?: string) =>
+  z
+    .number()
+    .int()
+    .min(minimum)
+    .meta(doc('count', meaning, price));
 const texts = (meaning: string, price?: string) => z.array(z.string()).meta(doc('list', meaning, price));
 
 export const ConfigSchema = z.strictObject({
   seeds: texts('URLs or host names to start from').default([]),
   agent: z
     .strictObject({
-      token: z.string().regex(/^[A-Za-z_-]+$/, 'a product token has letters, - and _ only (RFC 9309 section 2.2.1)').describe('product token: matched against robots.txt, first word of User-Agent; letters, - and _').default('Portolan'),
+      token: z
+        .string()
+        .regex(/^[A-Za-z_-]+$/, 'a product token has letters, - and _ only (RFC 9309 section 2.2.1)')
+        .describe('product token: matched against robots.txt, first word of User-Agent; letters, - and _')
+        .default('Portolan'),
       contact: z.string().describe('URL or mail address at which a webmaster reaches the operator; required for scope web').default(''),
     })
     .prefault({}),
   scope: z
     .strictObject({
-      mode: z.enum(['host', 'domain', 'prefix', 'web']).describe('what may be crawled: the hosts of the seeds with and without www (host), the same below the seeds’ last slash (prefix), their registrable domains (domain), or everything (web)').default('host'),
-      include: texts('JavaScript regular expressions on the URL as found; with any, a URL must match one', 'each is tried on every link that is in scope').default([]),
-      exclude: texts('JavaScript regular expressions on the URL as found; a URL that matches one is rejected', 'each is tried on every link that is in scope').default([]),
+      mode: z
+        .enum(['host', 'domain', 'prefix', 'web'])
+        .describe(
+          'what may be crawled: the hosts of the seeds with and without www (host), the same below the seeds’ last slash (prefix), their registrable domains (domain), or everything (web)',
+        )
+        .default('host'),
+      include: texts(
+        'JavaScript regular expressions on the URL as found; with any, a URL must match one',
+        'each is tried on every link that is in scope',
+      ).default([]),
+      exclude: texts(
+        'JavaScript regular expressions on the URL as found; a URL that matches one is rejected',
+        'each is tried on every link that is in scope',
+      ).default([]),
       maxDepth: count('links from a seed, redirects not counted; default 16 for scope web, no limit otherwise').optional(),
       maxUrlBytes: count('bytes of a URL; longer ones are rejected', 16).default(1_000),
-      maxParameters: count('query parameters of a canonical URL (tracking and session parameters do not count); more are rejected').default(8),
-      maxSegmentRepeats: count('a path segment may stand at most n times in a path, and all repeats together may be at most n; segments of digits alone up to 2 n times; 0 switches this trap guard off').default(3),
+      maxParameters: count('query parameters of a canonical URL (tracking and session parameters do not count); more are rejected').default(
+        8,
+      ),
+      maxSegmentRepeats: count(
+        'a path segment may stand at most n times in a path, and all repeats together may be at most n; segments of digits alone up to 2 n times; 0 switches this trap guard off',
+      ).default(3),
       maxSubdomains: count('hosts of one registrable domain; in force with scope web', 1).default(10_000),
     })
     .prefault({}),
@@ -69,21 +93,41 @@ export const ConfigSchema = z.strictObject({
       delayFactor: z.number().min(0).describe('gap as a multiple of the last fetch’s duration; 0 switches it off').default(5),
       delayFactorMax: duration('bound of the gap that delayFactor sets').default(30_000),
       addressDelay: duration('gap per IP address over all its hosts; default as politeness.delay').optional(),
-      crawlDelayMax: duration('a host whose robots.txt asks for a longer Crawl-delay is set apart: its URLs stay queued and the crawl does not wait for them').default(300_000),
+      crawlDelayMax: duration(
+        'a host whose robots.txt asks for a longer Crawl-delay is set apart: its URLs stay queued and the crawl does not wait for them',
+      ).default(300_000),
       retryAfterMax: duration('a longer Retry-After is taken as this').default(86_400_000),
       rate: z.number().min(0).describe('requests per second over all hosts; 0 = no limit').default(0),
       faultLimit: count('timeouts and host-wide faults (DNS, connect, TLS, 429, 503) in a row until a host is set aside', 1).default(5),
       faultPause: duration('first pause of a host after a DNS, connect or TLS failure; doubles up to 10 minutes').default(10_000),
       setAside: duration('how long a failing host is set aside').default(3_600_000),
-      setAsideLimit: count('times set aside in a row until the host is retired and its URLs are dropped (a name that does not exist: after two answers)', 1).default(5),
-      blocklist: z.string().describe('file of hosts, domains, CIDRs and /patterns/ that must not be fetched; read again when it changes').optional(),
+      setAsideLimit: count(
+        'times set aside in a row until the host is retired and its URLs are dropped (a name that does not exist: after two answers)',
+        1,
+      ).default(5),
+      blocklist: z
+        .string()
+        .describe('file of hosts, domains, CIDRs and /patterns/ that must not be fetched; read again when it changes')
+        .optional(),
     })
     .prefault({}),
   frontier: z
     .strictObject({
-      backQueues: count('hosts worked on at once over all shards: no more than backQueues / (fetch + gap) pages per second', 1, 'memory: up to 64 waiting URLs of each host that is worked on').default(1_024),
-      weights: z.array(z.number().positive()).length(5).describe('how often each of the five priority levels is drawn, best first').default([5, 3.344, 2.236, 1.495, 1]),
-      thresholds: z.array(z.number()).length(4).describe('least priority score of levels 0 … 3; a lower score is level 4').default([0.3, 0.15, 0.09, 0.055]),
+      backQueues: count(
+        'hosts worked on at once over all shards: no more than backQueues / (fetch + gap) pages per second',
+        1,
+        'memory: up to 64 waiting URLs of each host that is worked on',
+      ).default(1_024),
+      weights: z
+        .array(z.number().positive())
+        .length(5)
+        .describe('how often each of the five priority levels is drawn, best first')
+        .default([5, 3.344, 2.236, 1.495, 1]),
+      thresholds: z
+        .array(z.number())
+        .length(4)
+        .describe('least priority score of levels 0 … 3; a lower score is level 4')
+        .default([0.3, 0.15, 0.09, 0.055]),
       quantum: count('fetches until a host yields its back queue when others wait', 1).default(64),
       maxQueuedPerHost: count('URLs that may wait for one host; further ones are rejected', 1).default(10_000_000),
       pageBudget: count('pages per host and cycle; default 10,000 for scope web, no limit otherwise; 0 = no limit').optional(),
@@ -93,13 +137,24 @@ export const ConfigSchema = z.strictObject({
     .prefault({}),
   fetch: z
     .strictObject({
-      connections: count('exchanges in flight over all hosts, divided among the shards', 1, 'a socket and up to twice fetch.maxBody of memory each').default(256),
+      connections: count(
+        'exchanges in flight over all hosts, divided among the shards',
+        1,
+        'a socket and up to twice fetch.maxBody of memory each',
+      ).default(256),
       connectTimeout: duration('to an open connection').default(5_000),
       firstByteTimeout: duration('from the request to the head of the answer').default(10_000),
       stallTimeout: duration('longest pause within a body').default(10_000),
       totalTimeout: duration('whole exchange').default(30_000),
-      maxBody: size('bytes of a body, on the wire and decoded; the rest is cut off and the page marked truncated', 'bounds the memory of each exchange').default(5_000_000),
-      accept: texts('media types that are read, type/* and */* are understood; the body of another one is broken off').default(['text/html', 'application/xhtml+xml', 'text/plain']),
+      maxBody: size(
+        'bytes of a body, on the wire and decoded; the rest is cut off and the page marked truncated',
+        'bounds the memory of each exchange',
+      ).default(5_000_000),
+      accept: texts('media types that are read, type/* and */* are understood; the body of another one is broken off').default([
+        'text/html',
+        'application/xhtml+xml',
+        'text/plain',
+      ]),
       maxRedirects: count('hops of one chain').default(10),
       attempts: count('fetches of a URL that fails transiently, the first included', 1).default(3),
       retryDelay: duration('first pause before another attempt; doubles, with jitter').default(10_000),
@@ -128,28 +183,64 @@ export const ConfigSchema = z.strictObject({
     .prefault({}),
   dedup: z
     .strictObject({
-      nearDuplicates: z.enum(['keep', 'skip']).describe('what happens to near-duplicates: stored like any page, or counted and let go with their links; default skip for scope web, keep otherwise').optional(),
+      nearDuplicates: z
+        .enum(['keep', 'skip'])
+        .describe(
+          'what happens to near-duplicates: stored like any page, or counted and let go with their links; default skip for scope web, keep otherwise',
+        )
+        .optional(),
       distance: z.number().int().min(0).max(3).describe('bits of 64 in which the SimHashes of near-duplicates may differ').default(3),
-      demoteShare: z.number().min(0).max(1).describe('share of near-duplicates among a host’s pages from which it goes to the last priority level (when they are skipped)').default(0.5),
+      demoteShare: z
+        .number()
+        .min(0)
+        .max(1)
+        .describe('share of near-duplicates among a host’s pages from which it goes to the last priority level (when they are skipped)')
+        .default(0.5),
     })
     .prefault({}),
   output: z
     .strictObject({
       dir: z.string().describe('directory of the crawl').default('portolan-out'),
-      warc: z.boolean().meta(doc(undefined, 'write WARC files', 'disk: about as much as came over the wire')).default(true),
-      pages: z.boolean().meta(doc(undefined, 'write pages.jsonl', 'disk: about 700 bytes for each outcome')).default(true),
-      text: z.boolean().meta(doc(undefined, 'visible text in pages.jsonl', 'disk and some CPU')).default(false),
+      warc: z
+        .boolean()
+        .meta(doc(undefined, 'write WARC files', 'disk: about as much as came over the wire'))
+        .default(true),
+      pages: z
+        .boolean()
+        .meta(doc(undefined, 'write pages.jsonl', 'disk: about 700 bytes for each outcome'))
+        .default(true),
+      text: z
+        .boolean()
+        .meta(doc(undefined, 'visible text in pages.jsonl', 'disk and some CPU'))
+        .default(false),
       warcSize: size('size at which a WARC file is closed').default(1_000_000_000),
-      warcPrefix: z.string().regex(/^[A-Za-z0-9._-]+$/).describe('first part of WARC file names').default('portolan'),
+      warcPrefix: z
+        .string()
+        .regex(/^[A-Za-z0-9._-]+$/)
+        .describe('first part of WARC file names')
+        .default('portolan'),
       reserve: size('free disk space under which the crawl pauses until there is more').default(256 * 1_048_576),
     })
     .prefault({}),
   run: z
     .strictObject({
-      threads: count('threads that run shards, at most as many as shards; default the number of processors', 1, 'about 40 MB of memory each').optional(),
-      shards: count('shards of a new crawl, fixed when the directory is made; default as many as processors, at least 4', 1, 'four syncs of the disk per shard and commit').optional(),
-      memory: size('of all caches and tables together (seen set, near-duplicate index, robots and SQLite caches); not the whole process').default(256 * 1_048_576),
-      commitInterval: duration('between group commits', 'a crash repeats what was fetched since the last one; each costs four syncs per shard').default(1_000),
+      threads: count(
+        'threads that run shards, at most as many as shards; default the number of processors',
+        1,
+        'about 50 MB of memory each',
+      ).optional(),
+      shards: count(
+        'shards of a new crawl, fixed when the directory is made; default as many as processors, at least 4',
+        1,
+        'four syncs of the disk per shard and commit',
+      ).optional(),
+      memory: size(
+        'of all caches and tables together (seen set, near-duplicate index, robots and SQLite caches); not the whole process',
+      ).default(256 * 1_048_576),
+      commitInterval: duration(
+        'between group commits',
+        'a crash repeats what was fetched in the last two of them; each commit is four syncs per shard',
+      ).default(1_000),
     })
     .prefault({}),
 });
@@ -157,7 +248,11 @@ export const ConfigSchema = z.strictObject({
 export type ConfigInput = z.input<typeof ConfigSchema>;
 type Parsed = z.output<typeof ConfigSchema>;
 export type Config = DeepReadonly<Parsed>;
-export type DeepReadonly<T> = T extends (infer U)[] ? readonly DeepReadonly<U>[] : T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+export type DeepReadonly<T> = T extends (infer U)[]
+  ? readonly DeepReadonly<U>[]
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
 
 /** Throws PORTOLAN_CONFIG_UNKNOWN_KEY or PORTOLAN_CONFIG_INVALID; the message lists every finding. */
 export function parseConfig(input: unknown, source: string): Config {

@@ -3,6 +3,7 @@
  * Nothing here belongs to one shard.
  */
 import type { Config } from '../config/schema.ts';
+import type { SimHasher } from '../dedup/simhash.ts';
 import type { AddressGuard } from '../net/address-guard.ts';
 import type { DnsCache } from '../net/dns-cache.ts';
 import type { Handlers } from '../parse/handlers.ts';
@@ -34,6 +35,7 @@ export interface ThreadContext {
   readonly domains: DomainTable;
   readonly scope: Scope;
   readonly handlers: Handlers;
+  readonly simhasher: SimHasher;
   /** Replaced when its file changes. */
   readonly blocklist: { current: Blocklist };
   /** Identifies the span in which monotonic times compare. */

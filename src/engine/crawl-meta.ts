@@ -19,21 +19,26 @@ export interface CrawlMeta {
   readonly createdAtMs: number;
 }
 
+/** Throws PORTOLAN_STATE_NEWER or PORTOLAN_STATE_DAMAGED. */
 export function parseMeta(text: string): CrawlMeta {
-  try {
-    const meta = JSON.parse(text) as CrawlMeta;
-    if (typeof meta.format === 'number' && typeof meta.shards === 'number') return meta;
-  } catch {
-    // Said below.
+  const meta = parseJson(text) as Partial<CrawlMeta> | null | undefined;
+  if (typeof meta?.format === 'number' && meta.format > CRAWL_FORMAT_VERSION) {
+    throw new PortolanError('PORTOLAN_STATE_NEWER', `the crawl was made by a newer version (format ${meta.format})`, { remedy: 'use that version' });
   }
+  if (typeof meta?.format === 'number' && typeof meta.shards === 'number') return meta as CrawlMeta;
   throw new PortolanError('PORTOLAN_STATE_DAMAGED', 'crawl.json cannot be read', { remedy: 'restore it from a backup, or start a new crawl in another directory' });
 }
 
-/** Throws PORTOLAN_STATE_NEWER or PORTOLAN_STATE_MISMATCH naming every difference; `force` accepts another scope, never another key or shard function. */
-export function checkMeta(stored: CrawlMeta, wanted: CrawlMeta, force: boolean): void {
-  if (stored.format > CRAWL_FORMAT_VERSION) {
-    throw new PortolanError('PORTOLAN_STATE_NEWER', `the crawl was made by a newer version (format ${stored.format})`, { remedy: 'use that version' });
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
+}
+
+/** Throws PORTOLAN_STATE_MISMATCH naming every difference; `force` accepts another scope, never another key or shard function. */
+export function checkMeta(stored: CrawlMeta, wanted: CrawlMeta, force: boolean): void {
   const fixed: string[] = [];
   for (const name of ['shardFunction', 'suffixList', 'canonicalizer', 'parameters'] as const) {
     if (stored[name] !== wanted[name]) fixed.push(`${name} was ${stored[name]}, is ${wanted[name]}`);

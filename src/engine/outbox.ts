@@ -13,6 +13,14 @@ import type { OutboxRow } from '../ports/shard-store.ts';
 import { HotCache } from '../seen/hot-cache.ts';
 import { KeyTable } from '../seen/key-table.ts';
 
+interface Sent {
+  readonly row: OutboxRow;
+  readonly keys: KeyTable;
+  durable: boolean;
+  /** Sent more than once, perhaps by an earlier process: the acknowledgement that named its refused keys may have been lost. */
+  isResent: boolean;
+}
+
 interface Lane {
   lastSeq: number;
   readonly open: ByteWriter;
@@ -20,7 +28,7 @@ interface Lane {
   openVia: string | undefined;
   openKeys: KeyTable;
   /** Numbered and not acknowledged, oldest first. */
-  unacked: { readonly row: OutboxRow; readonly keys: KeyTable; durable: boolean }[];
+  unacked: Sent[];
 }
 
 const KEYS_SLOTS = 256;
@@ -44,7 +52,7 @@ export class Outbox {
       const lane = this.#lane(row.to);
       const keys = new KeyTable(KEYS_SLOTS);
       for (const find of readFinds(row.blob)) addKey(keys, find.keyHi, find.keyLo);
-      lane.unacked.push({ row, keys, durable: true });
+      lane.unacked.push({ row, keys, durable: true, isResent: true });
       lane.lastSeq = Math.max(lane.lastSeq, row.seq);
     }
   }
@@ -70,7 +78,7 @@ export class Outbox {
     for (const [to, lane] of this.#lanes) {
       if (lane.openCount === 0) continue;
       const row: OutboxRow = { to, seq: ++lane.lastSeq, count: lane.openCount, blob: lane.open.take() };
-      lane.unacked.push({ row, keys: lane.openKeys, durable: false });
+      lane.unacked.push({ row, keys: lane.openKeys, durable: false, isResent: false });
       lane.open.reset();
       lane.openCount = 0;
       lane.openVia = undefined;
@@ -102,7 +110,9 @@ export class Outbox {
 
   /** Everything not acknowledged, to be sent again after a start. */
   pending(): LinkMessage[] {
-    return [...this.#lanes.values()].flatMap((lane) => lane.unacked.filter((m) => m.durable).map((m) => this.#message(m.row)));
+    const sent = [...this.#lanes.values()].flatMap((lane) => lane.unacked.filter((message) => message.durable));
+    for (const message of sent) message.isResent = true;
+    return sent.map((message) => this.#message(message.row));
   }
 
   /** The receiver has made every message up to `upTo` durable; `refused` keys were not admitted there. */
@@ -115,7 +125,7 @@ export class Outbox {
     for (let i = 0; i < refused.length; i += 2) addKey(refusedKeys, refused[i]!, refused[i + 1]!);
     for (const message of acked) {
       assert(message.durable, 'only durable messages are acknowledged');
-      this.#remember(message.keys, refusedKeys);
+      if (!message.isResent) this.#remember(message.keys, refusedKeys);
     }
     this.#done.push({ to, upTo });
     return true;

@@ -8,13 +8,15 @@ import type { Config } from '../config/schema.ts';
 import { wholeMembersLength } from '../output/gzip-member.ts';
 import { encodePageLine, type PageLineRecord, wholeLinesLength } from '../output/pages-jsonl.ts';
 import { LedgerEncoder, type LedgerEnd, LedgerReader, type LedgerRecord, type LedgerStart, wholeFramesLength } from '../output/politeness-ledger.ts';
-import { openSegments, type SegmentMark, type SegmentOpenReport, type SegmentPosition, type SegmentWriter } from '../output/segment-writer.ts';
+import { listSegments, openSegments, type SegmentMark, type SegmentOpenReport, type SegmentPosition, type SegmentWriter } from '../output/segment-writer.ts';
 import { type WarcEncoded, WarcEncoder, type WarcExchange, type WarcInfo } from '../output/warc.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
+import { KeyTable } from '../seen/key-table.ts';
 import type { ThreadContext } from './context.ts';
 
 const LEDGER_SEGMENT_BYTES = 64 * 1_048_576;
 const PAGES_SEGMENT_BYTES = 1_000_000_000;
+const LINE_WINDOW_BYTES = 1_048_576;
 
 export interface OutputMarks {
   readonly warc: SegmentMark | undefined;
@@ -40,13 +42,14 @@ export class ShardOutput {
   readonly reports: OutputReports;
   #bytesSinceSync = 0;
 
-  constructor(context: ThreadContext, shard: number, blobs: BlobStore, marks: OutputMarks) {
+  /** `rotated` is called with each WARC file that is full. */
+  constructor(context: ThreadContext, shard: number, blobs: BlobStore, marks: OutputMarks, rotated: (name: string) => void) {
     this.#context = context;
     this.#shard = shard;
     this.#blobs = blobs;
     this.#warcEncoder = new WarcEncoder({ random: context.random });
     const { output } = context.config;
-    const warc = output.warc || marks.warc !== undefined ? this.#openWarc(output, marks.warc) : undefined;
+    const warc = output.warc || marks.warc !== undefined ? this.#openWarc(output, marks.warc, rotated) : undefined;
     const pages = output.pages || marks.pages !== undefined ? this.#openPages(marks.pages) : undefined;
     const ledger = this.#openLedger(marks.ledger);
     this.#warc = warc?.writer;
@@ -55,7 +58,7 @@ export class ShardOutput {
     this.reports = { warc: warc?.report, pages: pages?.report, ledger: ledger.report };
   }
 
-  #openWarc(output: Config['output'], mark: SegmentMark | undefined) {
+  #openWarc(output: Config['output'], mark: SegmentMark | undefined, rotated: (name: string) => void) {
     const { clock } = this.#context;
     return openSegments(
       {
@@ -67,6 +70,7 @@ export class ShardOutput {
         maxBytes: output.warcSize,
         head: (name) => this.#warcEncoder.warcinfo(this.#warcInfo(), name.slice(name.lastIndexOf('/') + 1), clock.nowEpochMs()),
         wholeLength: wholeMembersLength,
+        onRotate: rotated,
       },
       mark,
     );
@@ -121,6 +125,29 @@ export class ShardOutput {
     }
   }
 
+  /** Keys of the lines that pages.jsonl has; for the repair of a file that lost some. One pass over the files. */
+  lineKeys(): KeyTable {
+    const keys = new KeyTable(1_024);
+    for (const { name } of listSegments({ store: this.#blobs, dir: 'pages', prefix: 'pages', shard: this.#shard, suffix: '.jsonl' })) {
+      for (const [, hi = '', lo = ''] of this.#textOf(name)) {
+        if ((keys.count + 1) * 4 > keys.slots * 3) keys.grow(keys.slots * 2);
+        keys.add(Number.parseInt(hi, 16), Number.parseInt(lo, 16));
+      }
+    }
+    return keys;
+  }
+
+  *#textOf(name: string): Iterable<RegExpMatchArray> {
+    const length = this.#blobs.length(name) ?? 0;
+    let rest = '';
+    for (let at = 0; at < length; at += LINE_WINDOW_BYTES) {
+      const text = rest + Buffer.from(this.#blobs.read(name, at, Math.min(LINE_WINDOW_BYTES, length - at))).toString('latin1');
+      const end = text.lastIndexOf('\n') + 1;
+      rest = text.slice(end);
+      yield* text.slice(0, end).matchAll(/^\{.*?"key":"([0-9a-f]{8})([0-9a-f]{8})"/gm);
+    }
+  }
+
   /** The first record of this incarnation. */
   beginLedger(): void {
     this.#ledger.append(this.#ledgerHeader());
@@ -133,8 +160,10 @@ export class ShardOutput {
     this.#ledger.flush();
   }
 
+  /** With a pause of its own it is handed over at once: after a kill the default would be too short. Others go with the next start or sync. */
   ledgerEnd(record: LedgerEnd): void {
     this.#ledger.append(this.#ledgerEncoder.end(record));
+    if (record.owedMs !== undefined) this.#ledger.flush();
   }
 
   get storesBodies(): boolean {

@@ -11,17 +11,18 @@ import { hostDueMs, queuedTotal, type HostState } from '../core/host.ts';
 import { type FateRow, type Find, type PageRow, type QueueEntry, readFinds } from '../core/records.ts';
 import { type DropReason, OUTCOME_CODES, type OutcomeCode, type RejectReason } from '../core/reasons.ts';
 import { detached } from '../core/text.ts';
+import type { EpochMs } from '../core/time.ts';
 import { contentHash } from '../dedup/exact.ts';
 import { NearIndex } from '../dedup/near-index.ts';
-import { SimHasher } from '../dedup/simhash.ts';
 import { type ExchangeResult, runExchange } from '../fetch/exchange.ts';
 import { type HeaderList, requestHeaders } from '../fetch/headers.ts';
 import { Frontier, type HostMemory, type Lease } from '../frontier/frontier.ts';
-import { afterFault, gapAfter } from '../frontier/gap.ts';
+import { afterFault, BACKOFF_MAX, gapAfter } from '../frontier/gap.ts';
 import { levelOf, priorityScore } from '../frontier/priority.ts';
 import { addressKey } from '../net/address-guard.ts';
 import type { DnsEntry } from '../net/dns-cache.ts';
 import { encodeDropLine } from '../output/drop-line.ts';
+import type { SegmentOpenReport } from '../output/segment-writer.ts';
 import { mediaTypeOf } from '../parse/media-type.ts';
 import type { ParsedPage } from '../parse/page.ts';
 import type { ErrandAnswer, LinkMessage } from '../ports/link-channel.ts';
@@ -30,7 +31,7 @@ import type { Batch, OpenedShard, TakenRow } from '../ports/shard-store.ts';
 import type { CachedRobots } from '../robots/cache.ts';
 import { parseRobotsTags } from '../robots/page-rules.ts';
 import { parseMaxAge, ROBOTS_DEFAULTS, type RobotsAnswer } from '../robots/policy.ts';
-import { readManifest, type RunManifest, SeenDamaged } from '../seen/manifest.ts';
+import { isRunName, readManifest, type RunManifest, SeenDamaged } from '../seen/manifest.ts';
 import { SeenSet, type SeenSetOptions } from '../seen/seen-set.ts';
 import { keyHex, LinkResolver, splitUrl, type SplitUrl } from '../url/index.ts';
 import { bump, Totals, type TotalsSnapshot } from './accounting.ts';
@@ -59,8 +60,11 @@ const KNOWN_KEYS = 1 << 17;
 const NOT_FOUND_LIMIT = 2;
 /** A host of which so many pages were judged may be demoted for its near-duplicates. */
 const JUDGED_MIN = 20;
+const SEEN_BYTES_MIN = 65_536;
 const STILL_FULL_POLL_MS = 250;
 const RESTART_JITTER = 0.5;
+/** A clock that goes back by more than this was set back. */
+const CLOCK_STEP_MS = 1_000;
 /** A closed host's reason for every entry it still has. */
 const CLOSED_REASONS: Readonly<Record<Exclude<HostState, 'open'>, DropReason>> = {
   retired: 'host-retired',
@@ -92,6 +96,8 @@ export interface ShardStatus {
 export interface ShardEvents {
   /** After each durable commit. */
   committed(shard: number, commitSeq: number, pages: number): void;
+  /** A WARC file is full. */
+  rotated(shard: number, file: string): void;
   /** A host joined the scope. */
   scopeAdded(hostKey: string): void;
   /** Storage failed or an invariant broke: the shard has stopped. */
@@ -107,6 +113,19 @@ interface ErrandJob {
 
 interface SavedMarks extends OutputMarks {
   readonly lanes: Readonly<Record<string, number>>;
+  /** Wall time of the freeze: at open a clock that stands before it was set back. */
+  readonly atMs: EpochMs;
+  /** Requests whose start record lies before the ledger's mark and whose end does not: lease, host key, address. */
+  readonly inFlight: readonly (readonly [number, string, string])[];
+}
+
+/** What one host owes after a stop, from the ledger. */
+interface LedgerDebt {
+  readonly addresses: Set<string>;
+  /** Greatest pause that an end record names. */
+  owedMs: number;
+  /** Answers 429 and 503. */
+  slowDowns: number;
 }
 
 export class Shard {
@@ -143,6 +162,10 @@ export class Shard {
   #committedTakenSeq: Record<string, number> = {};
   #dirty = false;
   #dirtySinceMs = 0;
+  /** Since when the oldest change of the batch on its way waits; Infinity when none is. */
+  #frozenSinceMs = Number.POSITIVE_INFINITY;
+  readonly #requests = new Map<number, readonly [number, string, string]>();
+  #lastNowMs = 0;
   #committing: Promise<void> | undefined;
   #inFlight = 0;
   #resolving = 0;
@@ -189,9 +212,9 @@ export class Shard {
       Math.max(1_048_576, config.run.memory / 16 / context.shards),
     );
     this.#near = new NearIndex({ disk: ports.disk, dir: 'near', memoryBytes: Math.max(2_097_152, Math.floor(config.run.memory / 8 / context.shards)) });
-    this.#content = new ContentDesk(ports.store, this.#near, new SimHasher(), config.dedup.distance, this.#opened.nextContentId);
+    this.#content = new ContentDesk(ports.store, this.#near, context.simhasher, config.dedup.distance, this.#opened.nextContentId);
     const marks = parseMarks(this.#opened.marks);
-    this.#output = new ShardOutput(context, id, ports.blobs, marks);
+    this.#output = new ShardOutput(context, id, ports.blobs, marks, (file) => events.rotated(id, file));
     this.#router = new FindRouter(
       context,
       id,
@@ -224,7 +247,7 @@ export class Shard {
     const now = this.#context.clock.nowEpochMs();
     await this.#openSeen();
     store.scanSimhashes((hi, lo, contentId) => this.#near.add(hi, lo, contentId));
-    this.#frontier.restore(this.#opened.nextHostId, now);
+    this.#restoreHosts(now);
     this.#queueLostPages();
     this.#replayDebts(now);
     this.#output.beginLedger();
@@ -252,7 +275,7 @@ export class Shard {
       dir: 'seen',
       manifest,
       deltas: this.#opened.seenDeltas,
-      memoryBytes: Math.max(1_048_576, Math.floor((config.run.memory * 3) / 8 / shards)),
+      memoryBytes: Math.max(SEEN_BYTES_MIN, Math.floor((config.run.memory * 3) / 8 / shards)),
       yieldTurn,
     };
   }
@@ -277,15 +300,11 @@ export class Shard {
     yield piece.subarray(0, at);
   }
 
-  /** Pages whose body the WARC has lost (short of the mark) are fetched again. */
+  /** Pages whose body the WARC has lost, or whose line pages.jsonl has lost, are fetched again; lost lines of drops are written again. */
   #queueLostPages(): void {
-    const { warc, pages } = this.#output.reports;
-    if (pages?.short === true) this.#events.notice(this.id, `pages.jsonl has lost ${pages.missingBytes} bytes that were committed`);
-    if (warc === undefined || (!warc.short && !warc.damaged)) return;
-    const mark = parseMarks(this.#opened.marks).warc;
-    const lost = mark === undefined ? [] : this.#ports.store.pagesBeyond(mark.name, warc.believedBytes);
-    this.#events.notice(this.id, `${mark?.name} has lost ${warc.missingBytes} bytes that were committed; ${lost.length} pages are fetched again`);
-    for (const page of lost) {
+    const lost = new Map<string, PageRow>();
+    for (const page of [...this.#pagesLostByWarc(), ...this.#pagesWithoutLine()]) lost.set(`${page.hostId}/${keyHex(page.keyHi, page.keyLo)}`, page);
+    for (const page of lost.values()) {
       const parts = splitUrl(page.url);
       const memory = this.#frontier.host(parts.hostKey);
       if (memory === undefined) continue;
@@ -298,36 +317,94 @@ export class Shard {
     }
   }
 
-  /** Turns what the ledger says beyond the last commit into debts of hosts and addresses (PROTOCOL section 4). */
-  #replayDebts(now: number): void {
-    const open = new Map<number, { hostKey: string; address: string; owedMs: number }>();
-    const touch = (hostKey: string, address: string, endMs: number, wholeGap: boolean): void => {
-      const memory = this.#frontier.hostOrCreate(hostKey, this.#context.domains.registrableDomain(hostOfKey(hostKey)));
-      if (memory === undefined) return;
-      const { config, rules } = this.#context;
-      const gap = gapAfter(
-        { durationMs: memory.record.lastDurationMs, crawlDelayMs: memory.record.crawlDelayMs, backoff: memory.record.backoff, retryAfterMs: undefined },
-        gapOptions(config),
-      );
-      const jitter = wholeGap ? this.#context.random.next() * RESTART_JITTER * gap.owedMs : 0;
-      memory.record.lastEndMs = Math.min(endMs, now);
-      memory.record.owedMs = Math.max(gap.owedMs, memory.record.owedMs) + jitter;
-      memory.record.gapRule = wholeGap ? 'restart' : gap.rule;
-      this.#frontier.touch(memory);
-      this.#ports.gate.owe(addressKey(address), Math.min(endMs, now) + rules.addressDelayMs + (wholeGap ? jitter : 0));
-      this.#markDirty();
-    };
-    for (const record of this.#output.ledgerBeyondMark()) {
-      if (record.kind === 'start') open.set(record.lease, { hostKey: record.hostKey, address: record.address, owedMs: record.gapOwedMs });
-      else if (record.kind === 'header') open.clear();
-      if (record.kind !== 'end') continue;
-      const start = open.get(record.lease);
-      if (start === undefined) continue;
-      open.delete(record.lease);
-      touch(start.hostKey, start.address, now, this.#opened.unclean);
+  #pagesLostByWarc(): PageRow[] {
+    const { warc } = this.#output.reports;
+    const mark = parseMarks(this.#opened.marks).warc;
+    if (mark === undefined || warc === undefined || (!warc.short && !warc.damaged)) return [];
+    const lost = this.#ports.store.pagesBeyond(mark.name, warc.believedBytes);
+    this.#events.notice(this.id, `${mark.name} ${lossOf(warc)}; ${lost.length} pages are fetched again`);
+    return lost;
+  }
+
+  #pagesWithoutLine(): PageRow[] {
+    const { pages } = this.#output.reports;
+    if (pages === undefined || (!pages.short && !pages.damaged)) return [];
+    const keys = this.#output.lineKeys();
+    const lost: PageRow[] = [];
+    this.#ports.store.scanPages((page) => {
+      if (!keys.has(page.keyHi, page.keyLo)) lost.push(page);
+    });
+    const drops: FateRow[] = [];
+    this.#ports.store.scanFates((fate) => {
+      if (!keys.has(fate.keyHi, fate.keyLo)) drops.push(fate);
+    });
+    for (const fate of drops) {
+      const { url, reason, via, depth, atMs } = fate;
+      this.#output.appendDrop(encodeDropLine({ url, key: keyHex(fate.keyHi, fate.keyLo), host: splitUrl(url).hostKey, reason, detail: '', via, depth, atMs }));
+      this.#totals.lostOutput++;
     }
-    // Requests without an end were in flight when the process died: their servers may still be busy with them.
-    for (const start of open.values()) touch(start.hostKey, start.address, now, true);
+    if (drops.length > 0) this.#markDirty();
+    this.#events.notice(this.id, `pages.jsonl ${lossOf(pages)}; ${lost.length} pages are fetched again, ${drops.length} lines of dropped URLs are written again`);
+    return lost;
+  }
+
+  /** Rows into the frontier's index, and the pauses that addresses are still owed. */
+  #restoreHosts(now: number): void {
+    const { addressDelayMs } = this.#context.rules;
+    const clockBackMs = Math.max(0, parseMarks(this.#opened.marks).atMs - now);
+    if (clockBackMs > CLOCK_STEP_MS) this.#events.notice(this.id, `the clock stands ${Math.round(clockBackMs / 1_000)} s before the last commit: pauses go on with what was left of them`);
+    const sinceMs = now - Math.max(0, addressDelayMs - this.#context.config.politeness.delay);
+    this.#frontier.restore(this.#opened.nextHostId, now, clockBackMs, sinceMs, (host) => {
+      if (host.address === '') return;
+      const untilMs = Math.min(host.lastEndMs, now) + addressDelayMs;
+      if (untilMs > now) this.#ports.gate.owe(addressKey(host.address), untilMs);
+    });
+  }
+
+  /** Turns what the ledger says beyond the last commit, and what was in flight at it, into debts of hosts and addresses (PROTOCOL section 4). */
+  #replayDebts(now: number): void {
+    const debts = new Map<string, LedgerDebt>();
+    const owe = (hostKey: string, address: string): LedgerDebt => {
+      let debt = debts.get(hostKey);
+      if (debt === undefined) debts.set(hostKey, (debt = { addresses: new Set(), owedMs: 0, slowDowns: 0 }));
+      debt.addresses.add(address);
+      return debt;
+    };
+    const open = new Map<number, LedgerDebt>();
+    for (const [lease, hostKey, address] of parseMarks(this.#opened.marks).inFlight) open.set(lease, owe(hostKey, address));
+    for (const record of this.#output.ledgerBeyondMark()) {
+      if (record.kind === 'start') {
+        const debt = owe(record.hostKey, record.address);
+        if (record.gapRule === 'crawl-delay') debt.owedMs = Math.max(debt.owedMs, record.gapOwedMs);
+        open.set(record.lease, debt);
+      } else if (record.kind === 'end') {
+        const debt = open.get(record.lease);
+        if (debt === undefined) continue;
+        debt.owedMs = Math.max(debt.owedMs, record.owedMs ?? 0);
+        if (record.status === 429 || record.status === 503) debt.slowDowns++;
+      } else open.clear(); // the next incarnation numbers its leases anew
+    }
+    for (const [hostKey, debt] of debts) this.#restoreDebt(hostKey, debt, now);
+  }
+
+  /** The whole pause counts from now: when the exchange ended, if it did, is not known for sure. */
+  #restoreDebt(hostKey: string, debt: LedgerDebt, now: number): void {
+    const { config, rules, random } = this.#context;
+    const jitter = random.next() * RESTART_JITTER;
+    for (const address of debt.addresses) this.#ports.gate.owe(addressKey(address), now + rules.addressDelayMs * (1 + jitter));
+    const memory = this.#frontier.hostOrCreate(hostKey, this.#context.domains.registrableDomain(hostOfKey(hostKey)));
+    if (memory === undefined) return;
+    const { record } = memory;
+    record.backoff = Math.min(record.backoff + debt.slowDowns, BACKOFF_MAX);
+    const gap = gapAfter({ durationMs: record.lastDurationMs, crawlDelayMs: record.crawlDelayMs, backoff: record.backoff, retryAfterMs: undefined }, gapOptions(config));
+    const wholeMs = Math.max(gap.owedMs, debt.owedMs);
+    // What a commit already knows may reach further, as a Retry-After does; it counted from the end that it knows of.
+    const knownMs = Math.min(record.lastEndMs, now) + record.owedMs - now;
+    record.lastEndMs = now;
+    record.owedMs = Math.ceil(Math.max(wholeMs + jitter * gap.owedMs, knownMs));
+    record.gapRule = 'restart';
+    this.#frontier.touch(memory);
+    this.#markDirty();
   }
 
   /** Begins: what was not acknowledged is sent again, and the first turns are taken. */
@@ -373,8 +450,9 @@ export class Shard {
       this.#taken.set(message.from, taken);
     }
     if (message.seq <= taken.seq) {
-      // Sent again after a restart: acknowledge at once when the number is durable, otherwise the pending commit will.
-      if (message.seq <= (this.#committedTakenSeq[message.from] ?? 0) || message.from === SEED_SENDER) this.#acknowledge(message.from, taken.seq, []);
+      // Sent again after a restart: acknowledge what is durable at once; the pending commit acknowledges the rest.
+      const durable = message.from === SEED_SENDER ? taken.seq : (this.#committedTakenSeq[message.from] ?? 0);
+      if (message.seq <= durable) this.#acknowledge(message.from, durable, []);
       return;
     }
     if (message.seq !== taken.seq + 1) return;
@@ -397,7 +475,7 @@ export class Shard {
   #receiveErrand(message: LinkMessage & { kind: 'errand' }): void {
     const parts = splitUrl(message.url);
     const memory = this.#frontier.hostOrCreate(parts.hostKey, this.#context.domains.registrableDomain(parts.host));
-    if (memory === undefined || memory.record.state !== 'open') {
+    if (memory === undefined || memory.record.state !== 'open' || this.#frontier.isApart(memory)) {
       this.#context.channel.send({ kind: 'errand-reply', from: this.id, to: message.from, id: message.id, answer: { kind: 'failed', code: 'host-closed' } });
       return;
     }
@@ -495,6 +573,7 @@ export class Shard {
 
   #takeTurns(): void {
     const { clock } = this.#context;
+    this.#watchClock(clock.nowEpochMs());
     for (let turns = 0; turns < TURNS_PER_PUMP; turns++) {
       const now = clock.nowEpochMs();
       if (!this.#mayLease(now)) return;
@@ -505,9 +584,19 @@ export class Shard {
     }
   }
 
+  /** A clock that is set back freezes no host: what it still owes moves with the clock. */
+  #watchClock(now: number): void {
+    const backMs = this.#lastNowMs - now;
+    this.#lastNowMs = now;
+    if (backMs <= CLOCK_STEP_MS) return;
+    this.#events.notice(this.id, `the clock was set back by ${Math.round(backMs / 1_000)} s: pauses go on with what was left of them`);
+    this.#frontier.clockSetBack(backMs);
+  }
+
   #mayLease(now: number): boolean {
     if (this.#paused !== '' || this.#inFlight + this.#resolving >= this.#maxInFlight) return false;
-    return !this.#dirty || now - this.#dirtySinceMs <= UNCOMMITTED_MAX_MS + this.#context.config.run.commitInterval;
+    const oldest = Math.min(this.#frozenSinceMs, this.#dirty ? this.#dirtySinceMs : Number.POSITIVE_INFINITY);
+    return now - oldest <= Math.max(UNCOMMITTED_MAX_MS, 2 * this.#context.config.run.commitInterval);
   }
 
   #schedulePump(): void {
@@ -672,7 +761,7 @@ export class Shard {
     if (entry.kind !== 'addresses') {
       const errand = this.#errands.get(memory.record.id)?.[0];
       if (errand !== undefined) this.#endErrand(memory, errand, { kind: 'failed', code: 'dns-failed' });
-      this.#hostFault(memory, now, 'dns-failed', entry.kind === 'not-found');
+      this.#hostFault(memory, now, 'dns-failed', entry);
       this.#frontier.endTurn(memory, now);
       return;
     }
@@ -766,6 +855,7 @@ export class Shard {
       gapOwedMs: record.owedMs, gapRule: record.gapRule, robotsHash: robotsSha === '' ? undefined : robotsSha.slice(0, 16),
       monoMs: clock.nowMonoMs(), epochMs: clock.nowEpochMs(),
     });
+    this.#requests.set(leaseId, [leaseId, record.key, address]);
     const maxBodyBytes = what === 'robots' ? ROBOTS_DEFAULTS.bodyBytesMax : config.fetch.maxBody;
     const abort = runExchange(
       transport,
@@ -814,10 +904,6 @@ export class Shard {
     this.#inFlight--;
     this.#version++;
     this.#ports.gate.release(addressKey(address), now + rules.addressDelayMs);
-    this.#output.ledgerEnd({
-      kind: 'end', lease: leaseId, durationMs: result.durationMs, status: result.status, retryAfterMs: result.retryAfterMs,
-      outcome: result.isAborted ? 'aborted' : result.outcome, bodyBytes: result.wireBody.length,
-    });
     record.lastEndMs = now;
     record.lastDurationMs = result.durationMs;
     this.#totals.wireBytes += result.wireBody.length;
@@ -837,22 +923,29 @@ export class Shard {
     this.#frontier.touch(memory);
     this.#markDirty();
     done(result);
+    // Only now is known what a robots.txt or a fault adds to the pause.
+    const owedMs = Math.ceil(hostDueMs(record) - now);
+    this.#requests.delete(leaseId);
+    this.#output.ledgerEnd({
+      kind: 'end', lease: leaseId, durationMs: result.durationMs, status: result.status, retryAfterMs: result.retryAfterMs,
+      owedMs: owedMs > config.politeness.delay ? owedMs : undefined, outcome: result.isAborted ? 'aborted' : result.outcome, bodyBytes: result.wireBody.length,
+    });
     if (memory.onTurn) this.#frontier.endTurn(memory, now);
   }
 
-  /** A fault of the whole host or a timeout (C5). `notFound`: the name does not exist. */
-  #hostFault(memory: HostMemory, now: number, what: OutcomeCode, notFound: boolean): void {
-    const { config, random } = this.#context;
+  /** A fault of the whole host or a timeout (C5). `lookup` is the failed one: it is asked again before it counts again. */
+  #hostFault(memory: HostMemory, now: number, what: OutcomeCode, lookup: DnsEntry | undefined): void {
+    const { clock, config, random } = this.#context;
     const { record } = memory;
     const { faultLimit, faultPause, setAside, setAsideLimit } = config.politeness;
     const fault = afterFault(record.faults, record.setAside, random.next(), { faultLimit, faultPauseMs: faultPause, setAsideMs: setAside, setAsideLimit });
     record.faults = fault.faults;
     record.setAside = fault.setAside;
-    record.waitUntilMs = now + (notFound ? Math.max(fault.pauseMs, config.dns.negativeTtl) : fault.pauseMs);
+    record.waitUntilMs = now + Math.max(fault.pauseMs, lookup === undefined ? 0 : lookup.expiresAt - clock.nowMonoMs());
     record.gapRule = fault.rule;
     this.#frontier.touch(memory);
     this.#markDirty();
-    if (fault.retire || (notFound && record.faults >= NOT_FOUND_LIMIT)) {
+    if (fault.retire || (lookup?.kind === 'not-found' && record.faults >= NOT_FOUND_LIMIT)) {
       record.state = 'retired';
       record.waitUntilMs = now;
       this.#events.notice(this.id, `${record.key} is retired after failing too often, at last with ${what}; ${queuedTotal(record)} URLs are dropped`);
@@ -867,7 +960,7 @@ export class Shard {
     const before = record.setAside;
     const gap = { owedMs: record.owedMs, rule: record.gapRule };
     const wait = record.waitUntilMs;
-    this.#hostFault(memory, now, result.outcome, false);
+    this.#hostFault(memory, now, result.outcome, undefined);
     const answered = result.outcome === 'rate-limited' || result.outcome === 'unavailable' || result.outcome === 'timeout';
     // The server's own word (doubled gap, Retry-After) is enough until the limit is reached; a timeout has used up its time already.
     if (answered && record.setAside === before && record.state === 'open') {
@@ -902,7 +995,8 @@ export class Shard {
     if (record.state === 'deny-all' || verdict.kind !== 'rules') return;
     const delay = verdict.robots.rules().crawlDelayMs ?? -1;
     memory.record.crawlDelayMs = delay;
-    if (delay > memory.record.owedMs) {
+    // A longer one is not waited for: the host's next turn sets it apart.
+    if (delay > memory.record.owedMs && delay <= this.#context.config.politeness.crawlDelayMax) {
       memory.record.owedMs = delay;
       memory.record.gapRule = 'crawl-delay';
     }
@@ -941,12 +1035,15 @@ export class Shard {
     assert(this.#frontier.peek(memory, now) === lease.entry, `the entry on lease is the head of ${memory.record.key}`);
     const answeredBefore = memory.record.faults === 0 && memory.record.setAside === 0;
     const hostWide = this.#judgeHost(memory, result, now);
-    if (OUTCOME_CODES[result.outcome] !== 'success') this.#givePage();
+    // A body that was broken off is kept as the last word only: it may come whole.
+    const mayRetry = hostWide || OUTCOME_CODES[result.outcome] === 'transient' || result.truncated === 'disconnect' || result.truncated === 'time';
     // A fault of the whole host uses up no attempt; of a host that has just answered it is the URL's own, and must not block the URLs behind it.
     const attempts = entry.attempts + (hostWide && !answeredBefore ? 0 : 1);
     this.#frontier.consume(memory);
     const { fetch } = this.#context.config;
-    if ((hostWide || OUTCOME_CODES[result.outcome] === 'transient') && attempts < fetch.attempts) {
+    const retries = mayRetry && attempts < fetch.attempts;
+    if (retries || OUTCOME_CODES[result.outcome] !== 'success') this.#givePage();
+    if (retries) {
       const pause = fetch.retryDelay * 2 ** entry.attempts * (1 + 0.25 * this.#context.random.next());
       this.#frontier.requeue(memory, { ...entry, attempts, notBeforeMs: (hostWide ? hostDueMs(memory.record) : now) + pause });
       return;
@@ -1137,7 +1234,7 @@ export class Shard {
     if (this.#cancelCommit !== undefined && this.#commitDueMs <= due) return;
     this.#cancelCommit?.();
     this.#commitDueMs = due;
-    this.#cancelCommit = this.#context.clock.setTimer(Math.max(0, due - now), () => {
+    this.#cancelCommit = this.#context.clock.setTimer(Math.min(Math.max(0, due - now), commitInterval), () => {
       this.#cancelCommit = undefined;
       this.#guard(() => void this.#commit());
     });
@@ -1168,7 +1265,8 @@ export class Shard {
     if (seenJob !== undefined) void seenJob.then(() => this.#markDirty(), (error: unknown) => this.#fail(error));
     const frozen = this.#freeze();
     const marks = await this.#output.sync();
-    const batch: Batch = { ...frozen.batch, marks: JSON.stringify({ ...marks, lanes: frozen.lanes } satisfies SavedMarks) };
+    const { lanes, atMs, inFlight } = frozen;
+    const batch: Batch = { ...frozen.batch, marks: JSON.stringify({ ...marks, lanes, atMs, inFlight } satisfies SavedMarks) };
     const durable = store.commit(batch);
     // From here on the store's reads answer for the batch; it is true for others only when it is durable.
     this.#frontier.thawed();
@@ -1179,6 +1277,7 @@ export class Shard {
   }
 
   #freeze(): Frozen {
+    this.#frozenSinceMs = this.#dirty ? this.#dirtySinceMs : Number.POSITIVE_INFINITY;
     this.#dirty = false;
     const manifest = this.#seen.pendingManifest();
     const frontier = this.#frontier.freeze();
@@ -1216,10 +1315,12 @@ export class Shard {
     this.#acksDue.clear();
     this.#frozenRedirects = this.#uncommittedRedirects;
     this.#uncommittedRedirects = new Set();
-    return { batch, totals, acks, lanes, takenSeq: this.#takenSeqs(), hasManifest: manifest !== undefined };
+    const atMs = this.#context.clock.nowEpochMs();
+    return { batch, totals, acks, lanes, takenSeq: this.#takenSeqs(), hasManifest: manifest !== undefined, atMs, inFlight: [...this.#requests.values()] };
   }
 
   #afterCommit(frozen: Frozen, batch: Batch): void {
+    this.#frozenSinceMs = Number.POSITIVE_INFINITY;
     this.#robots.thawed();
     this.#frozenRedirects = new Set();
     if (frozen.hasManifest) this.#seen.manifestCommitted();
@@ -1333,7 +1434,14 @@ export class Shard {
   #fail(error: unknown): void {
     if (this.#closed) return;
     this.close();
+    if (error instanceof SeenDamaged) this.#giveUpSeenRuns();
     this.#events.failed(this.id, error instanceof Error ? error : new PortolanError('PORTOLAN_ENGINE_INVARIANT', String(error)));
+  }
+
+  /** A damaged block is met only when it is read: without its runs the next open rebuilds the set from the rows. */
+  #giveUpSeenRuns(): void {
+    const { disk } = this.#ports;
+    for (const name of disk.list('seen')) if (isRunName(name)) disk.remove(`seen/${name}`);
   }
 
   /** Lets everything go without a commit. Idempotent. */
@@ -1358,6 +1466,8 @@ interface Frozen {
   readonly lanes: Record<string, number>;
   readonly takenSeq: Record<string, number>;
   readonly hasManifest: boolean;
+  readonly atMs: EpochMs;
+  readonly inFlight: SavedMarks['inFlight'];
 }
 
 interface StoredBody {
@@ -1399,8 +1509,12 @@ function errandAnswerOf(result: ExchangeResult): ErrandAnswer {
   return { kind: 'response', status: result.status, body: result.body, cacheControl: result.headers.first('cache-control') ?? '' };
 }
 
+function lossOf(report: SegmentOpenReport): string {
+  return report.short ? `has lost ${report.missingBytes} bytes that were committed` : 'is not what was committed';
+}
+
 function parseMarks(text: string): SavedMarks {
-  if (text === '') return { warc: undefined, pages: undefined, ledger: undefined, lanes: {} };
+  if (text === '') return { warc: undefined, pages: undefined, ledger: undefined, lanes: {}, atMs: 0, inFlight: [] };
   return JSON.parse(text) as SavedMarks;
 }
 

@@ -58,7 +58,7 @@ export interface HostMemory {
   fetchesInSlot: number;
   dirty: boolean;
   lease: Lease | undefined;
-  /** Gated address this host counts against while it is active; '' when none. */
+  /** Gated address this host counts against: while it is active, and from when a place there was passed on to it; '' when none. */
   addressKey: string;
   /** Fetches asked for on behalf of another host (robots.txt behind a redirect). */
   errands: number;
@@ -80,6 +80,8 @@ export interface FrontierStats {
   readonly snoozed: number;
   readonly parked: number;
   readonly queued: readonly number[];
+  /** Hosts of which there is an object: active ones, changed ones, and a bounded number of others. */
+  readonly inMemory: number;
 }
 
 export class Frontier {
@@ -103,6 +105,7 @@ export class Frontier {
   readonly #leases = new Map<number, Lease>();
   readonly #apart = new Map<number, HostRecord>();
   readonly #hash = new Uint32Array(2);
+  readonly #hashSeed: number;
   readonly #writer = new ByteWriter(64 * 1024);
   #chunksDone: { hostId: number; level: number; fromSeq: number; belowSeq: number }[] = [];
   #nextHostId = 1;
@@ -117,19 +120,46 @@ export class Frontier {
     this.#store = store;
     this.#random = random;
     this.#gate = gate;
+    this.#hashSeed = random.int(2 ** 31);
   }
 
-  /** Builds the index from the host rows: one pass at open, no object per host. */
-  restore(nextHostId: number, nowMs: number): void {
+  /**
+   * Builds the index from the host rows: one pass at open, no object per host. `clockBackMs`: how far the clock stands before the last commit;
+   * waiting hosts go on with what was left then. `waiting` is told of each host whose due time lies after `sinceMs`.
+   */
+  restore(nextHostId: number, nowMs: number, clockBackMs = 0, sinceMs = nowMs, waiting?: (host: HostRecord) => void): void {
     this.#nextHostId = nextHostId;
+    const late: number[] = [];
     this.#store.scanHosts((host) => {
       this.#insertIndex(host.key, host.id);
       if (this.#options.maxSubdomains < Number.MAX_SAFE_INTEGER) this.#countDomain(host.domain);
+      if (host.dueMs > sinceMs) late.push(host.id);
       if (host.queued === 0) return;
       this.#index.setLevel(host.id, Math.min(host.level, LEVELS - 1));
-      if (host.dueMs > nowMs) this.#snooze(host.id, host.dueMs);
+      const dueMs = host.dueMs - clockBackMs;
+      if (dueMs > nowMs) this.#snooze(host.id, dueMs);
       else this.#enlistId(host.id);
     });
+    for (const id of late) {
+      const record = clockBackMs > 0 ? this.#setBack(this.#load(id), clockBackMs) : this.#store.readHost(id);
+      if (record !== undefined) waiting?.(record);
+    }
+  }
+
+  /** Moves a host's times with a clock that was set back, so that it waits what it still owed. */
+  #setBack(memory: HostMemory, byMs: number): HostRecord {
+    const { record } = memory;
+    record.lastEndMs = Math.max(0, record.lastEndMs - byMs);
+    if (record.waitUntilMs > 0) record.waitUntilMs = Math.max(1, record.waitUntilMs - byMs);
+    this.touch(memory);
+    return record;
+  }
+
+  /** The clock was set back while the crawl runs: every host in memory and every waiting time moves with it. */
+  clockSetBack(byMs: number): void {
+    for (const memory of this.#memory.values()) this.#setBack(memory, byMs);
+    this.#ready.shiftTimes(-byMs);
+    this.#wake.shiftTimes(-byMs);
   }
 
   /** Counts per queue come from the totals of the last commit; the rows agree with them (recount checks it). */
@@ -143,16 +173,15 @@ export class Frontier {
 
   /** The host in memory, loaded from its row when it is known; undefined when it is not. */
   host(hostKey: string): HostMemory | undefined {
-    hashText(hostKey, this.#hash);
-    let id = this.#index.find(this.#hash[0]!, this.#hash[1]!);
-    if (id === 0) return undefined;
-    let memory = this.#load(id);
-    if (memory.record.key !== hostKey) {
-      id = this.#store.findHostId(hostKey) ?? 0;
+    hashText(hostKey, this.#hashSeed, this.#hash);
+    const hi = this.#hash[0]!;
+    const lo = this.#hash[1]!;
+    for (let nth = 0; ; nth++) {
+      const id = this.#index.find(hi, lo, nth);
       if (id === 0) return undefined;
-      memory = this.#load(id);
+      const memory = this.#load(id);
+      if (memory.record.key === hostKey) return memory;
     }
-    return memory;
   }
 
   /** The host, created when it is new; undefined when its registrable domain has too many. */
@@ -189,7 +218,7 @@ export class Frontier {
 
   #append(memory: HostMemory, entry: QueueEntry, level: number): void {
     const { record } = memory;
-    const wakes = level !== RETRY_LEVEL && this.#index.state(record.id) === HOST_SNOOZED && bestLevel(record) >= LEVELS - 1;
+    const wakes = level !== RETRY_LEVEL && this.#index.state(record.id) === HOST_SNOOZED && bestLevel(record) === RETRY_LEVEL;
     memory.pending[level]!.push(entry);
     record.queues[level]!.queued++;
     this.#queued[level]!++;
@@ -282,13 +311,14 @@ export class Frontier {
     const due = hostDueMs(memory.record);
     if (due - nowMs > SLOT_WAIT_MAX_MS) {
       this.#snooze(id, due);
+      this.#unclaimAddress(memory);
       return false;
     }
     this.#idle.delete(id);
     this.#index.setState(id, HOST_ACTIVE);
     memory.fetchesInSlot = 0;
     this.#active++;
-    this.#ready.push(due, id);
+    this.#makeReady(id, due, nowMs);
     return true;
   }
 
@@ -458,7 +488,7 @@ export class Frontier {
     memory.fetchesInSlot++;
   }
 
-  /** Ends a turn. The host keeps its slot until its queue is empty, it must wait long, or its quantum is over while others wait. */
+  /** Ends a turn. The host keeps its slot until its queue is empty, it must wait long or for a retry, or its quantum is over while others wait. */
   endTurn(memory: HostMemory, nowMs: number, dueMs = hostDueMs(memory.record)): void {
     this.#leaveTurn(memory);
     const { id } = memory.record;
@@ -466,15 +496,21 @@ export class Frontier {
     const due = memory.errands > 0 ? dueMs : Math.max(dueMs, retryDue);
     if (queuedTotal(memory.record) === 0 && memory.errands === 0) {
       this.#releaseSlot(memory, HOST_IDLE);
-    } else if (due - nowMs > SLOT_WAIT_MAX_MS) {
+    } else if (due - nowMs > SLOT_WAIT_MAX_MS || (due > dueMs && due > nowMs)) {
+      // A wait for nothing but a retry is slept through as well: a URL found meanwhile ends it.
       this.#releaseSlot(memory, HOST_IDLE);
       this.#snooze(id, due);
     } else if (memory.fetchesInSlot >= this.#options.quantum && this.#othersWait()) {
       this.#releaseSlot(memory, HOST_IDLE);
       this.#enlist(memory);
     } else {
-      this.#ready.push(due, id);
+      this.#makeReady(id, due, nowMs);
     }
+  }
+
+  /** A host that has long been due queues up behind those that wait already: otherwise hosts never fetched from would always go first. */
+  #makeReady(id: number, dueMs: number, nowMs: number): void {
+    this.#ready.push(Math.max(dueMs, nowMs), id);
   }
 
   /** Ends a turn without keeping the slot: the host sleeps until `untilMs`, or until `wake`. */
@@ -503,6 +539,11 @@ export class Frontier {
     this.#apart.set(memory.record.id, memory.record);
   }
 
+  /** It takes no turn any more, not even for an errand. */
+  isApart(memory: HostMemory): boolean {
+    return this.#apart.has(memory.record.id);
+  }
+
   #leaveTurn(memory: HostMemory): void {
     assert(memory.onTurn && memory.lease === undefined, `the turn of ${memory.record.key} ends once, without a lease`);
     memory.onTurn = false;
@@ -524,7 +565,7 @@ export class Frontier {
     this.#parkedCount++;
   }
 
-  /** Active hosts of a gated address. */
+  /** Hosts that hold a place on a gated address. */
   hostsOnAddress(addressKey: string): number {
     return this.#addressHosts.get(addressKey) ?? 0;
   }
@@ -537,24 +578,33 @@ export class Frontier {
     this.#addressHosts.set(addressKey, this.hostsOnAddress(addressKey) + 1);
   }
 
+  /** Gives up the host's place on its address: to the next host that waits for it, if any. */
   #unclaimAddress(memory: HostMemory): void {
     const key = memory.addressKey;
     if (key === '') return;
     memory.addressKey = '';
+    if (this.#passOn(key)) return;
     const left = this.hostsOnAddress(key) - 1;
     if (left > 0) this.#addressHosts.set(key, left);
     else this.#addressHosts.delete(key);
-    this.#unpark(key);
   }
 
-  #unpark(addressKey: string): void {
-    const ring = this.#parked.get(addressKey);
-    if (ring === undefined) return;
-    const id = ring.shift();
-    this.#parkedCount--;
-    if (ring.size === 0) this.#parked.delete(addressKey);
-    this.#index.setState(id, HOST_IDLE);
-    this.#enlistId(id);
+  /**
+   * The first host parked at an address takes over a place there, before it has a slot: so the chain does not break when it turns out to have
+   * nothing to fetch, or another address; it then passes the place on. False when none waits.
+   */
+  #passOn(addressKey: string): boolean {
+    for (let ring = this.#parked.get(addressKey); ring !== undefined; ring = this.#parked.get(addressKey)) {
+      const id = ring.shift();
+      this.#parkedCount--;
+      if (ring.size === 0) this.#parked.delete(addressKey);
+      this.#index.setState(id, HOST_IDLE);
+      this.#enlistId(id);
+      if (this.#index.state(id) === HOST_IDLE) continue; // nothing left to do there
+      this.#load(id).addressKey = addressKey;
+      return true;
+    }
+    return false;
   }
 
   #releaseSlot(memory: HostMemory, state: number): void {
@@ -568,15 +618,21 @@ export class Frontier {
     this.#unclaimAddress(memory);
   }
 
-  /** Lets old records go, a few at a time; never one that a batch still has to carry. */
+  /** Lets old records go, a few at a time. */
   #evict(): void {
-    let looks = 16;
+    let looks = 4;
     for (const [id, memory] of this.#idle) {
       if (this.#idle.size <= IDLE_RECORDS_MAX || looks-- === 0) return;
       this.#idle.delete(id);
-      if (memory.dirty || memory.errands > 0 || this.#frozenHosts.has(id) || this.#index.state(id) === HOST_APART) this.#idle.set(id, memory);
+      if (this.#mustStay(memory)) this.#idle.set(id, memory);
       else this.#memory.delete(id);
     }
+  }
+
+  /** A record that a batch still has to carry, or that something waits for. */
+  #mustStay(memory: HostMemory): boolean {
+    const { id } = memory.record;
+    return memory.dirty || memory.errands > 0 || memory.addressKey !== '' || this.#frozenHosts.has(id) || this.#index.state(id) === HOST_APART;
   }
 
   #load(id: number): HostMemory {
@@ -592,7 +648,7 @@ export class Frontier {
   }
 
   #insertIndex(hostKey: string, id: number): void {
-    hashText(hostKey, this.#hash);
+    hashText(hostKey, this.#hashSeed, this.#hash);
     this.#index.insert(this.#hash[0]!, this.#hash[1]!, id);
   }
 
@@ -620,10 +676,18 @@ export class Frontier {
     return { hosts, chunks, chunksDone, nextHostId: this.#nextHostId };
   }
 
-  /** The store answers reads of the frozen chunks from now on. */
+  /** The store answers reads of the frozen chunks from now on. Hosts that came in crowds, and wait, need no object any more. */
   thawed(): void {
+    const carried = [...this.#frozenHosts];
     this.#frozen.clear();
     this.#frozenHosts.clear();
+    for (const id of carried) {
+      if (this.#idle.size <= IDLE_RECORDS_MAX) return;
+      const memory = this.#idle.get(id);
+      if (memory === undefined || this.#mustStay(memory)) continue;
+      this.#idle.delete(id);
+      this.#memory.delete(id);
+    }
   }
 
   #writePending(memory: HostMemory, level: number, chunks: ChunkWrite[]): void {
@@ -633,6 +697,7 @@ export class Frontier {
     const wasOnDisk = queue.queued - pending.length;
     const active = this.#index.state(record.id) === HOST_ACTIVE;
     let at = 0;
+    let inFirstChunk = 0;
     while (at < pending.length) {
       this.#writer.reset();
       const first = at;
@@ -647,9 +712,10 @@ export class Frontier {
       if (!append) queue.tailSeq++;
       queue.tailBytes = append ? queue.tailBytes + blob.length : blob.length;
       chunks.push({ hostId: record.id, level, seq: queue.tailSeq, count: at - first, blob, append });
+      if (first === 0) inFirstChunk = at;
     }
-    // With nothing on disk before them, the first of them are the heads now.
-    if (active && wasOnDisk === 0 && memory.heads[level]!.length === 0) memory.heads[level] = pending.slice(0, HEADS_MAX).reverse();
+    // With nothing on disk before them, the first of them are the heads now; heads are always of the one chunk that headOffset counts in.
+    if (active && wasOnDisk === 0 && memory.heads[level]!.length === 0) memory.heads[level] = pending.slice(0, Math.min(HEADS_MAX, inFirstChunk)).reverse();
     memory.pending[level] = [];
   }
 
@@ -662,6 +728,7 @@ export class Frontier {
       snoozed: this.#wake.size,
       parked: this.#parkedCount,
       queued: [...this.#queued],
+      inMemory: this.#memory.size,
     };
   }
 

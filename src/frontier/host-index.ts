@@ -23,13 +23,14 @@ export class HostIndex {
     return this.#count;
   }
 
-  /** Id of the host with this hash; 0 when there is none. */
-  find(hi: number, lo: number): number {
+  /** Id of the host with this hash; 0 when there is none. Different keys may share a hash: `nth` counts through them, from 0. */
+  find(hi: number, lo: number, nth = 0): number {
     const mask = this.#id.length - 1;
+    let left = nth;
     for (let at = lo & mask; ; at = (at + 1) & mask) {
       const id = this.#id[at]!;
       if (id === 0) return 0;
-      if (this.#lo[at] === lo && this.#hi[at] === hi) return id;
+      if (this.#lo[at] === lo && this.#hi[at] === hi && left-- === 0) return id;
     }
   }
 
@@ -99,10 +100,13 @@ export class HostIndex {
   }
 }
 
-/** Two independent 32-bit hashes of a text (FNV-1a and a multiplicative variant), for the index only: never stored. */
-export function hashText(text: string, into: Uint32Array): void {
-  let a = 0x811c9dc5;
-  let b = 0x9e3779b9;
+/**
+ * Two 32-bit hashes of a text (FNV-1a and a multiplicative variant), for the index only: never stored. Names that collide are easily made for
+ * a known `seed` (a 32-bit integer), so each process draws its own.
+ */
+export function hashText(text: string, seed: number, into: Uint32Array): void {
+  let a = 0x811c9dc5 ^ seed;
+  let b = 0x9e3779b9 + seed;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     a = Math.imul(a ^ code, 0x01000193);

@@ -54,6 +54,11 @@ export class TimeHeap {
     return id;
   }
 
+  /** Adds to every time; the order stays. */
+  shiftTimes(byMs: number): void {
+    for (let at = 0; at < this.#size; at++) this.#times[at]! += byMs;
+  }
+
   #move(from: number, to: number): void {
     this.#times[to] = this.#times[from]!;
     this.#ids[to] = this.#ids[from]!;

@@ -31,6 +31,7 @@ const FLAG_ROBOTS = 2;
 const FLAG_PATH_CUT = 4;
 const FLAG_HAS_ROBOTS_HASH = 8;
 const FLAG_HAS_RETRY_AFTER = 1;
+const FLAG_HAS_OWED = 2;
 
 /** First record of each segment and of each incarnation of a shard; ties monotonic times to a boot and to wall time. */
 export interface LedgerHeader {
@@ -78,6 +79,8 @@ export interface LedgerEnd {
   readonly status: number;
   /** What the server asked for, 0 … 2^32 - 1 ms. */
   readonly retryAfterMs?: number | undefined;
+  /** Pause that the host is owed from this end on, 0 … 2^32 - 1 ms; undefined when it is the configured delay. */
+  readonly owedMs?: number | undefined;
   readonly outcome: OutcomeCode | 'aborted';
   readonly bodyBytes: number;
 }
@@ -126,12 +129,13 @@ export class LedgerEncoder {
 
   end(record: LedgerEnd): Uint8Array {
     this.#at = PREFIX_BYTES;
-    this.#u8(record.retryAfterMs === undefined ? 0 : FLAG_HAS_RETRY_AFTER);
+    this.#u8((record.retryAfterMs === undefined ? 0 : FLAG_HAS_RETRY_AFTER) | (record.owedMs === undefined ? 0 : FLAG_HAS_OWED));
     this.#f64(record.lease);
     this.#f64(record.durationMs);
     this.#f64(record.bodyBytes);
     this.#u16(record.status);
     if (record.retryAfterMs !== undefined) this.#u32(record.retryAfterMs);
+    if (record.owedMs !== undefined) this.#u32(record.owedMs);
     this.#shortText(record.outcome);
     return this.#close(TYPE_END);
   }
@@ -347,8 +351,18 @@ export class LedgerReader implements Iterable<LedgerRecord> {
     const bodyBytes = this.#f64();
     const status = this.#u16();
     const retryAfterMs = flags & FLAG_HAS_RETRY_AFTER ? this.#u32() : undefined;
+    const owedMs = flags & FLAG_HAS_OWED ? this.#u32() : undefined;
     const outcome = this.#shortText() as LedgerEnd['outcome'];
-    return { kind: 'end', lease, durationMs, status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }), outcome, bodyBytes };
+    return {
+      kind: 'end',
+      lease,
+      durationMs,
+      status,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(owedMs === undefined ? {} : { owedMs }),
+      outcome,
+      bodyBytes,
+    };
   }
 
   #u8(): number {

@@ -291,8 +291,10 @@ class SegmentOpening {
       const bytes = wholeLength === undefined || actual === 0 ? actual : wholeLength(read, 0, actual);
       return { ok: false, short: true, bytes, missing: mark.length - actual };
     }
-    const ok = continueSegment(this.#series, mark).chain.text() === mark.chain;
-    return { ok, short: false, bytes: mark.length, missing: 0 };
+    if (continueSegment(this.#series, mark).chain.text() === mark.chain) return { ok: true, short: false, bytes: mark.length, missing: 0 };
+    // What is kept is evidence and stays as it is; otherwise what is no longer whole, and what follows it, is given up.
+    const bytes = this.#series.beyond === 'keep' || wholeLength === undefined ? mark.length : wholeLength(read, 0, mark.length);
+    return { ok: false, short: false, bytes, missing: 0 };
   }
 
   #keepBeyond(segment: Segment): Segment {

@@ -26,6 +26,9 @@ export interface ShardStore {
   /** Pages whose stored body begins or ends beyond `bytes` of a segment, or lies in a later one. */
   pagesBeyond(segment: string, bytes: number): PageRow[];
   readPage(hostId: number, keyHi: number, keyLo: number): PageRow | undefined;
+  /** Every page and every fate, in no order; for repairs, when output was lost. No other call of the store within `each`. */
+  scanPages(each: (page: PageRow) => void): void;
+  scanFates(each: (fate: FateRow) => void): void;
   /** Every key of the shard's admitted URLs outside the queues (pages, fates); for rebuilding the seen set. */
   scanKeys(each: (keyHi: number, keyLo: number) => void): void;
   /** Bodies that take part in near verdicts, oldest first. */

@@ -102,7 +102,16 @@ export function page(hostId: number, number: number, parts: Partial<PageRow> = {
 }
 
 export function fate(hostId: number, number: number): FateRow {
-  return { hostId, keyHi: number, keyLo: 0xfffffff0, reason: 'robots-disallowed', atMs: 1_700_000_000_000, url: `http://h${hostId}.example/f${number}`, via: '', depth: 0 };
+  return {
+    hostId,
+    keyHi: number,
+    keyLo: 0xfffffff0,
+    reason: 'robots-disallowed',
+    atMs: 1_700_000_000_000,
+    url: `http://h${hostId}.example/f${number}`,
+    via: '',
+    depth: 0,
+  };
 }
 
 export function content(id: number, text: string, parts: Partial<ContentRow> = {}): ContentRow {
@@ -164,7 +173,16 @@ export function dump(store: ShardStore, origins: readonly string[], hostIds: num
     const [hi, lo] = key.split('/').map(Number);
     return Array.from({ length: hostIds }, (_, i) => plain(store.readPage(i + 1, hi!, lo!)));
   });
-  return plain({ hosts, chunks, entries, keys, hashes, pages, robots: origins.map((origin) => store.readRobots(origin)), beyond: store.pagesBeyond('', 0).length });
+  return plain({
+    hosts,
+    chunks,
+    entries,
+    keys,
+    hashes,
+    pages,
+    robots: origins.map((origin) => store.readRobots(origin)),
+    beyond: store.pagesBeyond('', 0).length,
+  });
 }
 
 /** A copy in which bytes are hex and -0, Buffer and Uint8Array make no difference. */

@@ -9,7 +9,7 @@ import { createMemoryStore, MemoryShardState } from '../../src/adapters/memory/s
 import { createSqliteStore } from '../../src/adapters/sqlite/shard-store.ts';
 import type { Batch, ChunkWrite, ShardStore } from '../../src/ports/shard-store.ts';
 import { batch, chunk, content, dump, entry, fate, host, page, plain, robots } from './batches.ts';
-import { shardStoreContract, type StorePlace } from './shard-store.ts';
+import { type StorePlace, shardStoreContract } from './shard-store.ts';
 
 function sqlitePlace(root = tmpdir()): StorePlace {
   const dir = mkdtempSync(join(root, 'portolan-store-'));
@@ -44,7 +44,23 @@ const ORIGINS = ['http://a', 'http://b'];
 /** A step of a random history; `number` makes rows of different steps differ. */
 type Step = { readonly kind: string; readonly host: number; readonly level: number; readonly number: number; readonly flag: boolean };
 const step: fc.Arbitrary<Step> = fc.record({
-  kind: fc.constantFrom('host', 'chunk', 'append', 'done', 'page', 'gone', 'fate', 'robots', 'content', 'delta', 'cover', 'outbox', 'ack', 'taken', 'scope'),
+  kind: fc.constantFrom(
+    'host',
+    'chunk',
+    'append',
+    'done',
+    'page',
+    'gone',
+    'fate',
+    'robots',
+    'content',
+    'delta',
+    'cover',
+    'outbox',
+    'ack',
+    'taken',
+    'scope',
+  ),
   host: fc.integer({ min: 1, max: HOSTS }),
   level: fc.integer({ min: 0, max: 5 }),
   number: fc.integer({ min: 1, max: SEQS }),
@@ -79,7 +95,9 @@ function batchOf(commitSeq: number, steps: readonly Step[], stored: Set<string>)
     pagesGone: of('gone').map((one) => page(one.host, one.number)),
     fates: of('fate').map((one) => fate(one.host, one.number)),
     robots: of('robots').map((one) => robots(ORIGINS[one.host % 2]!, one.flag ? `# ${one.number}` : undefined, { failures: commitSeq })),
-    content: of('content').map((one) => content(one.number + (one.flag ? 100 : 0), `text ${one.level}`, { hash: content(one.number, '').hash })),
+    content: of('content').map((one) =>
+      content(one.number + (one.flag ? 100 : 0), `text ${one.level}`, { hash: content(one.number, '').hash }),
+    ),
     seenDeltas: of('delta').map((one) => ({ seq: one.number, keys: Uint32Array.of(commitSeq, one.number) })),
     seenDeltasBelow: of('cover')[0]?.number ?? -1,
     seenManifest: of('cover')[0] === undefined ? undefined : `manifest ${commitSeq}`,
@@ -95,30 +113,36 @@ function batchOf(commitSeq: number, steps: readonly Step[], stored: Set<string>)
 describe('ShardStore adapters agree', () => {
   test('R-L1 any history of batches and reopens leaves SQLite and memory in the same state', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(step, { maxLength: 12 }), { maxLength: 8 }), fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }), async (batches, reopens) => {
-        const places = [sqlitePlace(MEMORY_DIR), memoryPlace()] as const;
-        try {
-          let [sqlite, memory] = [places[0].store(), places[1].store()];
-          const open = (): void => {
-            const [one, other] = [sqlite.open(0), memory.open(0)].map((state) => plain({ ...state, taken: [...state.taken].sort((a, b) => a.from - b.from), scopeHosts: [...state.scopeHosts].sort() }));
-            assert.deepEqual(one, other);
-          };
-          open();
-          const stored = new Set<string>();
-          for (const [index, steps] of batches.entries()) {
-            const value = batchOf(index + 1, steps, stored);
-            await Promise.all([sqlite.commit(value), memory.commit(value)]);
-            assert.deepEqual(dump(sqlite, ORIGINS, HOSTS, SEQS), dump(memory, ORIGINS, HOSTS, SEQS));
-            if (!reopens[index]) continue;
-            sqlite.close();
-            memory.close();
-            [sqlite, memory] = [places[0].store(), places[1].store()];
+      fc.asyncProperty(
+        fc.array(fc.array(step, { maxLength: 12 }), { maxLength: 8 }),
+        fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
+        async (batches, reopens) => {
+          const places = [sqlitePlace(MEMORY_DIR), memoryPlace()] as const;
+          try {
+            let [sqlite, memory] = [places[0].store(), places[1].store()];
+            const open = (): void => {
+              const [one, other] = [sqlite.open(0), memory.open(0)].map((state) =>
+                plain({ ...state, taken: [...state.taken].sort((a, b) => a.from - b.from), scopeHosts: [...state.scopeHosts].sort() }),
+              );
+              assert.deepEqual(one, other);
+            };
             open();
+            const stored = new Set<string>();
+            for (const [index, steps] of batches.entries()) {
+              const value = batchOf(index + 1, steps, stored);
+              await Promise.all([sqlite.commit(value), memory.commit(value)]);
+              assert.deepEqual(dump(sqlite, ORIGINS, HOSTS, SEQS), dump(memory, ORIGINS, HOSTS, SEQS));
+              if (!reopens[index]) continue;
+              sqlite.close();
+              memory.close();
+              [sqlite, memory] = [places[0].store(), places[1].store()];
+              open();
+            }
+          } finally {
+            for (const place of places) place.remove();
           }
-        } finally {
-          for (const place of places) place.remove();
-        }
-      }),
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -134,10 +158,27 @@ describe('the memory store as a disk', () => {
   test('R-L1 a crash that loses what was not synced gives exactly the last synced state', async () => {
     const state = new MemoryShardState();
     const first = opened(state);
-    await first.commit(batch(1, { hosts: [host(1, [1])], chunks: [chunk(1, 0, 1, [entry(1)])], outbox: [{ to: 1, seq: 1, count: 1, blob: Buffer.from('a') }], content: [content(1, 't')], scopeHosts: ['a'] }));
+    await first.commit(
+      batch(1, {
+        hosts: [host(1, [1])],
+        chunks: [chunk(1, 0, 1, [entry(1)])],
+        outbox: [{ to: 1, seq: 1, count: 1, blob: Buffer.from('a') }],
+        content: [content(1, 't')],
+        scopeHosts: ['a'],
+      }),
+    );
     const before = dump(first, ORIGINS, HOSTS, SEQS);
     const second = opened(state, () => new Promise(() => {}));
-    void second.commit(batch(2, { hosts: [host(1, [2]), host(2)], chunks: [chunk(1, 0, 1, [entry(2)], true)], outboxDone: [{ to: 1, upTo: 1 }], content: [content(2, 't')], pages: [page(1, 1)], scopeHosts: ['b'] }));
+    void second.commit(
+      batch(2, {
+        hosts: [host(1, [2]), host(2)],
+        chunks: [chunk(1, 0, 1, [entry(2)], true)],
+        outboxDone: [{ to: 1, upTo: 1 }],
+        content: [content(2, 't')],
+        pages: [page(1, 1)],
+        scopeHosts: ['b'],
+      }),
+    );
     assert.notDeepEqual(dump(second, ORIGINS, HOSTS, SEQS), before);
     state.crash('lost');
     const third = createMemoryStore(state);

@@ -40,7 +40,17 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
     promise('R-L1 a new shard opens empty, clean and at commit 0', async (place) => {
       const { store, state } = opened(place);
       assert.deepEqual(plain(state), {
-        commitSeq: 0, totals: '', marks: '', seenManifest: '', seenDeltas: [], nextHostId: 1, nextContentId: 1, outbox: [], taken: [], scopeHosts: [], unclean: false,
+        commitSeq: 0,
+        totals: '',
+        marks: '',
+        seenManifest: '',
+        seenDeltas: [],
+        nextHostId: 1,
+        nextContentId: 1,
+        outbox: [],
+        taken: [],
+        scopeHosts: [],
+        unclean: false,
       });
       assert.equal(store.readHost(1), undefined);
       assert.equal(store.findHostId('h1.example'), undefined);
@@ -53,21 +63,66 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
 
     promise('R-L1 R-L3 everything of a batch is found again after a reopen', async (place) => {
       const first = opened(place).store;
-      const retry = entry(4, { attempts: 2, notBeforeMs: 1_700_000_123_456, chain: { hops: 2, fromSeed: true, cookies: 'é=1', urls: ['http://a/', 'http://b/'] } });
+      const retry = entry(4, {
+        attempts: 2,
+        notBeforeMs: 1_700_000_123_456,
+        chain: { hops: 2, fromSeed: true, cookies: 'é=1', urls: ['http://a/', 'http://b/'] },
+      });
       const parts = {
         hosts: [
-          host(1, [2], { address: '192.0.2.1', lastEndMs: 1_700_000_000_500, owedMs: 1_000, gapRule: 'duration', crawlDelayMs: 2_500, waitUntilMs: 1_700_000_009_000, backoff: 2, faults: 1, setAside: 3 }),
-          host(2, [0, 0, 0, 0, 0, 1], { state: 'retired', judged: 9, nearDuplicates: 4, cyclePages: 7, cycleStartMs: 1_690_000_000_000, admitted: 5, fetched: 3, dropped: 1, lastDurationMs: 20 }),
+          host(1, [2], {
+            address: '192.0.2.1',
+            lastEndMs: 1_700_000_000_500,
+            owedMs: 1_000,
+            gapRule: 'duration',
+            crawlDelayMs: 2_500,
+            waitUntilMs: 1_700_000_009_000,
+            backoff: 2,
+            faults: 1,
+            setAside: 3,
+          }),
+          host(2, [0, 0, 0, 0, 0, 1], {
+            state: 'retired',
+            judged: 9,
+            nearDuplicates: 4,
+            cyclePages: 7,
+            cycleStartMs: 1_690_000_000_000,
+            admitted: 5,
+            fetched: 3,
+            dropped: 1,
+            lastDurationMs: 20,
+          }),
         ],
         chunks: [chunk(1, 0, 1, [entry(1), entry(2)]), chunk(2, 5, 1, [retry])],
-        pages: [page(1, 1), page(2, 2, { contentHash: undefined, segment: '', offset: 0, length: 0, words: 0, simhashHi: 0, simhashLo: 0, etag: '', lastModified: '', duplicateOf: 'http://o/', duplicateKind: 'near' })],
+        pages: [
+          page(1, 1),
+          page(2, 2, {
+            contentHash: undefined,
+            segment: '',
+            offset: 0,
+            length: 0,
+            words: 0,
+            simhashHi: 0,
+            simhashLo: 0,
+            etag: '',
+            lastModified: '',
+            duplicateOf: 'http://o/',
+            duplicateKind: 'near',
+          }),
+        ],
         fates: [fate(1, 8)],
-        robots: [robots('https://h1.example', 'User-agent: *\nDisallow: /x\n'), robots('http://h2.example', undefined, { state: 'deny-all', status: 503, failures: 3, failingSinceMs: 77 })],
+        robots: [
+          robots('https://h1.example', 'User-agent: *\nDisallow: /x\n'),
+          robots('http://h2.example', undefined, { state: 'deny-all', status: 503, failures: 3, failingSinceMs: 77 }),
+        ],
         content: [content(1, 'a'), content(2, 'b', { words: 0, textHash: undefined, simhashHi: 0, simhashLo: 0 })],
         seenDeltas: [{ seq: 1, keys: Uint32Array.of(1, 2, 0xffffffff, 0x80000000) }],
         seenManifest: '{"runs":[]}',
         outbox: [{ to: 2, seq: 1, count: 4, blob: Buffer.from('finds') }],
-        taken: [{ from: 0, seq: 9, finds: 90, list: '' }, { from: -1, seq: 1, finds: 3, list: 'abc' }],
+        taken: [
+          { from: 0, seq: 9, finds: 90, list: '' },
+          { from: -1, seq: 1, finds: 3, list: 'abc' },
+        ],
         scopeHosts: ['www.h1.example'],
         nextHostId: 3,
         nextContentId: 3,
@@ -75,10 +130,22 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
       await first.commit(batch(1, parts));
       first.close();
       const { store, state } = opened(place);
-      assert.deepEqual(plain(state), plain({
-        commitSeq: 1, totals: 'totals 1', marks: 'marks 1', seenManifest: '{"runs":[]}', seenDeltas: parts.seenDeltas, nextHostId: 3, nextContentId: 3,
-        outbox: parts.outbox, taken: state.taken, scopeHosts: parts.scopeHosts, unclean: true,
-      }));
+      assert.deepEqual(
+        plain(state),
+        plain({
+          commitSeq: 1,
+          totals: 'totals 1',
+          marks: 'marks 1',
+          seenManifest: '{"runs":[]}',
+          seenDeltas: parts.seenDeltas,
+          nextHostId: 3,
+          nextContentId: 3,
+          outbox: parts.outbox,
+          taken: state.taken,
+          scopeHosts: parts.scopeHosts,
+          unclean: true,
+        }),
+      );
       assert.deepEqual(plain([...state.taken].sort((a, b) => b.from - a.from)), plain(parts.taken));
       for (const record of parts.hosts) {
         assert.deepEqual(store.readHost(record.id), record);
@@ -90,7 +157,11 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
         assert.deepEqual(plain(store.findContent(row.hash)), plain(row));
       }
       for (const row of parts.robots) assert.deepEqual(plain(store.readRobots(row.origin)), plain(row));
-      assert.deepEqual(entriesOf(store), [[1, 0, entry(1)], [1, 0, entry(2)], [2, 5, retry]]);
+      assert.deepEqual(entriesOf(store), [
+        [1, 0, entry(1)],
+        [1, 0, entry(2)],
+        [2, 5, retry],
+      ]);
       const keys: string[] = [];
       store.scanKeys((hi, lo) => keys.push(`${hi}/${lo}`));
       assert.deepEqual(keys.sort(), [...parts.pages, ...parts.fates].map((row) => `${row.keyHi}/${row.keyLo}`).sort());
@@ -102,7 +173,15 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
 
     promise('R-L1 reads see a batch as soon as commit was called, before it is durable', async (place) => {
       const { store } = opened(place);
-      const pending = store.commit(batch(1, { hosts: [host(1, [1])], chunks: [chunk(1, 0, 1, [entry(1)])], pages: [page(1, 2)], content: [content(1, 'a')], robots: [robots('http://h1.example', 'x')] }));
+      const pending = store.commit(
+        batch(1, {
+          hosts: [host(1, [1])],
+          chunks: [chunk(1, 0, 1, [entry(1)])],
+          pages: [page(1, 2)],
+          content: [content(1, 'a')],
+          robots: [robots('http://h1.example', 'x')],
+        }),
+      );
       assert.equal(store.readHost(1)?.queues[0]?.queued, 1);
       assert.equal(store.findHostId('h1.example'), 1);
       assert.deepEqual(plain(store.readChunk(1, 0, 1)), plain(chunk(1, 0, 1, [entry(1)]).blob));
@@ -116,18 +195,29 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
     promise('R-L1 the same batch twice changes nothing, in one life and after a reopen', async (place) => {
       const { store } = opened(place);
       await store.commit(batch(1, { hosts: [host(1, [1])], chunks: [chunk(1, 0, 1, [entry(1)])] }));
-      const more = batch(2, { hosts: [host(1, [2])], chunks: [chunk(1, 0, 1, [entry(2)], true)], outbox: [{ to: 1, seq: 1, count: 1, blob: Buffer.from('a') }], totals: 'as first given' });
+      const more = batch(2, {
+        hosts: [host(1, [2])],
+        chunks: [chunk(1, 0, 1, [entry(2)], true)],
+        outbox: [{ to: 1, seq: 1, count: 1, blob: Buffer.from('a') }],
+        totals: 'as first given',
+      });
       await store.commit(more);
       await store.commit({ ...more, totals: 'another' });
       const second = opened(place);
       assert.equal(second.state.totals, 'as first given');
       await second.store.commit(more);
-      assert.deepEqual(entriesOf(second.store), [[1, 0, entry(1)], [1, 0, entry(2)]]);
+      assert.deepEqual(entriesOf(second.store), [
+        [1, 0, entry(1)],
+        [1, 0, entry(2)],
+      ]);
       assert.equal(second.state.outbox.length, 1);
       second.store.close();
     });
 
-    for (const [what, seq] of [['skips a number', 3], ['goes back', 0]] as const) {
+    for (const [what, seq] of [
+      ['skips a number', 3],
+      ['goes back', 0],
+    ] as const) {
       promise(`R-L1 a batch that ${what} is refused, changes nothing and ends the store`, async (place) => {
         const { store } = opened(place);
         await store.commit(batch(1, { hosts: [host(1)] }));
@@ -165,11 +255,24 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
 
     promise('R-B8 a chunk grows by appends, is replaced by a write, and goes with what is done', async (place) => {
       const { store } = opened(place);
-      const three = { ...host(1, [9]), queues: host(1).queues.map((queue, level) => (level === 0 ? { ...queue, headSeq: 1, tailSeq: 3, queued: 4 } : queue)) };
+      const three = {
+        ...host(1, [9]),
+        queues: host(1).queues.map((queue, level) => (level === 0 ? { ...queue, headSeq: 1, tailSeq: 3, queued: 4 } : queue)),
+      };
       await store.commit(batch(1, { hosts: [three], chunks: [chunk(1, 0, 1, [entry(1)]), chunk(1, 0, 2, [entry(2)])] }));
       await store.commit(batch(2, { chunks: [chunk(1, 0, 2, [entry(3)], true), chunk(1, 0, 3, [entry(4)])] }));
-      assert.deepEqual(entriesOf(store).map(([, level, one]) => [level, one.keyLo]), [[0, 1], [0, 2], [0, 3], [0, 4]]);
-      await store.commit(batch(3, { chunks: [chunk(1, 1, 2, [entry(8)])], chunksDone: [{ hostId: 1, level: 0, fromSeq: 1, belowSeq: 3 }] }));
+      assert.deepEqual(
+        entriesOf(store).map(([, level, one]) => [level, one.keyLo]),
+        [
+          [0, 1],
+          [0, 2],
+          [0, 3],
+          [0, 4],
+        ],
+      );
+      await store.commit(
+        batch(3, { chunks: [chunk(1, 1, 2, [entry(8)])], chunksDone: [{ hostId: 1, level: 0, fromSeq: 1, belowSeq: 3 }] }),
+      );
       assert.equal(store.readChunk(1, 0, 1), undefined);
       assert.equal(store.readChunk(1, 0, 2), undefined);
       assert.notEqual(store.readChunk(1, 0, 3), undefined);
@@ -206,7 +309,9 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
 
     promise('hosts are scanned in the order of their ids, whatever order they came in', async (place) => {
       const { store } = opened(place);
-      await store.commit(batch(1, { hosts: [host(5, [0, 0, 3], { lastEndMs: 10, owedMs: 5 }), host(2), host(9, [0, 0, 0, 0, 0, 1])], chunks: [] }));
+      await store.commit(
+        batch(1, { hosts: [host(5, [0, 0, 3], { lastEndMs: 10, owedMs: 5 }), host(2), host(9, [0, 0, 0, 0, 0, 1])], chunks: [] }),
+      );
       await store.commit(batch(2, { hosts: [host(2, [1]), host(7)] }));
       const scans: unknown[] = [];
       store.scanHosts((scan) => scans.push(scan));
@@ -222,7 +327,9 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
     promise('R-I4 the later page or fate of a key replaces the earlier one, and a page gone is gone', async (place) => {
       const { store } = opened(place);
       await store.commit(batch(1, { pages: [page(1, 1), page(1, 2)], fates: [fate(1, 3)] }));
-      await store.commit(batch(2, { pages: [page(1, 1, { status: 404, outcome: 'not-found' })], pagesGone: [page(1, 2)], fates: [fate(1, 3)] }));
+      await store.commit(
+        batch(2, { pages: [page(1, 1, { status: 404, outcome: 'not-found' })], pagesGone: [page(1, 2)], fates: [fate(1, 3)] }),
+      );
       assert.equal(store.readPage(1, page(1, 1).keyHi, page(1, 1).keyLo)?.status, 404);
       assert.equal(store.readPage(1, page(1, 2).keyHi, page(1, 2).keyLo), undefined);
       let keys = 0;
@@ -243,7 +350,11 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
       const { store } = opened(place);
       const at = (number: number, segment: string, offset: number) => page(1, number, { segment, offset, length: 100 });
       await store.commit(batch(1, { pages: [at(1, 'w-1', 0), at(2, 'w-1', 100), at(3, 'w-1', 200), at(4, 'w-2', 0), at(5, '', 0)] }));
-      const beyond = (segment: string, bytes: number): number[] => store.pagesBeyond(segment, bytes).map((row) => row.keyHi - 0xf0000000).sort();
+      const beyond = (segment: string, bytes: number): number[] =>
+        store
+          .pagesBeyond(segment, bytes)
+          .map((row) => row.keyHi - 0xf0000000)
+          .sort();
       assert.deepEqual(beyond('w-1', 100), [2, 3, 4]);
       assert.deepEqual(beyond('w-1', 150), [2, 3, 4]);
       assert.deepEqual(beyond('w-1', 300), [4]);
@@ -277,7 +388,14 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
 
     promise('R-G4 seen deltas stay until the manifest that covers them, in the same batch', async (place) => {
       const { store } = opened(place);
-      await store.commit(batch(1, { seenDeltas: [{ seq: 1, keys: Uint32Array.of(1, 1) }, { seq: 2, keys: Uint32Array.of(2, 2) }] }));
+      await store.commit(
+        batch(1, {
+          seenDeltas: [
+            { seq: 1, keys: Uint32Array.of(1, 1) },
+            { seq: 2, keys: Uint32Array.of(2, 2) },
+          ],
+        }),
+      );
       await store.commit(batch(2, { seenDeltas: [{ seq: 3, keys: Uint32Array.of(3, 3) }], seenManifest: 'm1', seenDeltasBelow: 3 }));
       await store.commit(batch(3));
       store.close();
@@ -290,7 +408,16 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
       const { store } = opened(place);
       const row = (to: number, seq: number) => ({ to, seq, count: 1, blob: Buffer.from(`${to}/${seq}`) });
       await store.commit(batch(1, { outbox: [row(2, 1), row(1, 1), row(1, 2)], taken: [{ from: 1, seq: 1, finds: 5, list: '' }] }));
-      await store.commit(batch(2, { outbox: [row(1, 10)], outboxDone: [{ to: 1, upTo: 1 }, { to: 7, upTo: 9 }], taken: [{ from: 1, seq: 2, finds: 8, list: '' }] }));
+      await store.commit(
+        batch(2, {
+          outbox: [row(1, 10)],
+          outboxDone: [
+            { to: 1, upTo: 1 },
+            { to: 7, upTo: 9 },
+          ],
+          taken: [{ from: 1, seq: 2, finds: 8, list: '' }],
+        }),
+      );
       store.close();
       const { state } = opened(place);
       assert.deepEqual(plain(state.outbox), plain([row(1, 2), row(1, 10), row(2, 1)]));

@@ -4,7 +4,8 @@
  * - Nothing is missing: every URL that an unkilled crawl fetches was fetched, and stands in pages.jsonl exactly once.
  * - Little is repeated: a URL is asked for again only when a kill lies between the two requests and the first one ended within the last two commit
  *   intervals before that kill; what is older had been committed.
- * - Politeness survives: each request to a host begins a whole gap after the end of the one before, whether or not a kill lies between.
+ * - Politeness survives: each request to a host begins a whole gap after the end of the one before, whether or not a kill lies between; what the
+ *   server asked for beyond the configured gap (Retry-After, Crawl-delay, the time it took) counts as known when the kill came a moment later.
  * - Nothing forbidden and nothing unknown is fetched.
  */
 import { type Access, AccessLog, CLOCK_SLACK_MS, urlOf } from '../support/access-log.ts';
@@ -15,8 +16,10 @@ export interface Kill {
   readonly goneMs: number;
   /** The event whose line set the kill off, or 'random'. */
   readonly trigger: string;
-  /** Epoch ms at which the lines of this life's commits were read, oldest first. */
-  readonly commitsMs: readonly number[];
+  /** When the process was started. */
+  readonly bornMs: number;
+  /** Epoch ms at which the lines of this life's commits were read, oldest first, by shard. */
+  readonly commitsMs: Readonly<Record<string, readonly number[]>>;
 }
 
 export interface KillEvidence {
@@ -26,8 +29,16 @@ export interface KillEvidence {
   readonly forbidden: readonly string[];
   /** The url of every row of pages.jsonl. */
   readonly rows: readonly string[];
-  /** Pause owed by a host (host:port), in ms. */
+  /** Pause owed to a host (host:port), in ms. */
   readonly gapMs: (host: string) => number;
+  /** The configured one, which holds whatever is known; per host and per address. */
+  readonly baseGapMs: number;
+  /** The pause is at least so many times what the server took for the answer. */
+  readonly delayFactor: number;
+  /** What this answer asks for beyond the host's pause. */
+  readonly askedMs: (access: Access) => number;
+  /** A URL that was answered so is rightly asked for again. */
+  readonly mayRepeat: (access: Access) => boolean;
   /** Planned time between two commits of a shard. */
   readonly commitIntervalMs: number;
 }
@@ -40,6 +51,9 @@ export interface KillJudgement {
   /** URLs fetched again, robots.txt apart, all of them rightly; and the most of them after one kill. */
   readonly repeats: number;
   readonly repeatsPerKillMax: number;
+  readonly missing: number;
+  readonly inexcusable: number;
+  readonly gapViolations: number;
   readonly robotsRepeats: number;
   /** Pairs of requests to one host with a kill between them: what the gap rule was really tried on. */
   readonly pausesAcrossKills: number;
@@ -52,6 +66,8 @@ export interface KillJudgement {
 /** A request may still be read from a socket's buffer when its sender is gone. */
 const BUFFERED_MS = 50;
 const COMMITS_AT_RISK = 2;
+/** From the last byte of an answer to the record that the crawler makes of it, on a busy machine. */
+const KNOWN_MS = 400;
 const TOLD_MAX = 5;
 
 export function judgeKills(evidence: KillEvidence): KillJudgement {
@@ -62,7 +78,8 @@ export function judgeKills(evidence: KillEvidence): KillJudgement {
     if (cases.length > 0) broken.push(`${promise}: ${cases.length} (${cases.slice(0, TOLD_MAX).join(', ')})`);
   };
   const forbidden = new Set(evidence.forbidden);
-  tell('missing at the server', log.missing(evidence.expected));
+  const missing = log.missing(evidence.expected);
+  tell('missing at the server', missing);
   tell(
     'forbidden by robots.txt',
     [...new Set(log.pages().map(urlOf))].filter((url) => forbidden.has(url)),
@@ -80,6 +97,9 @@ export function judgeKills(evidence: KillEvidence): KillJudgement {
     triggered: evidence.kills.filter((kill) => kill.trigger !== 'random').length,
     repeats: repeats.pages,
     repeatsPerKillMax: Math.max(0, ...repeats.perKill.values()),
+    missing: missing.length,
+    inexcusable: repeats.inexcusable.length,
+    gapViolations: pauses.short.length + pauses.overlapping.length,
     robotsRepeats: repeats.robots,
     pausesAcrossKills: pauses.acrossKills.length,
     surplusMsMin: pauses.acrossKills.length === 0 ? null : Math.round(Math.min(...pauses.acrossKills)),
@@ -87,10 +107,10 @@ export function judgeKills(evidence: KillEvidence): KillJudgement {
   };
 }
 
-/** What ended before this may not be asked for again. */
+/** What ended before this may not be asked for again: two planned intervals, or two real ones of the slowest shard when the machine is busy. */
 function safeBeforeMs(kill: Kill, commitIntervalMs: number): number {
   const planned = kill.sentMs - COMMITS_AT_RISK * commitIntervalMs;
-  return Math.min(planned, kill.commitsMs.at(-COMMITS_AT_RISK) ?? Number.NEGATIVE_INFINITY);
+  return Math.min(planned, ...Object.values(kill.commitsMs).map((commits) => commits.at(-COMMITS_AT_RISK) ?? kill.bornMs));
 }
 
 function judgeRepeats(log: AccessLog, evidence: KillEvidence) {
@@ -107,14 +127,14 @@ function judgeRepeats(log: AccessLog, evidence: KillEvidence) {
   for (const [url, accesses] of byUrl) {
     for (let i = 1; i < accesses.length; i++) {
       const [first, again] = [accesses[i - 1], accesses[i]];
-      if (first === undefined || again === undefined) continue;
+      if (first === undefined || again === undefined || evidence.mayRepeat(first)) continue;
       const kill = evidence.kills.find(
         (one) =>
           first.startMs < one.goneMs + BUFFERED_MS &&
           one.goneMs <= again.startMs &&
           first.endMs >= safeBeforeMs(one, evidence.commitIntervalMs),
       );
-      if (kill === undefined) inexcusable.push(url);
+      if (kill === undefined) inexcusable.push(describeRepeat(url, first, again, evidence.kills));
       else if (again.path === '/robots.txt') robots++;
       else {
         pages++;
@@ -125,19 +145,43 @@ function judgeRepeats(log: AccessLog, evidence: KillEvidence) {
   return { inexcusable, pages, robots, perKill };
 }
 
+function describeRepeat(url: string, first: Access, again: Access, kills: readonly Kill[]): string {
+  const between = kills.filter((kill) => kill.goneMs > first.startMs && kill.goneMs <= again.startMs);
+  const told = between.map((kill) => {
+    const commits = Object.entries(kill.commitsMs).map(([shard, times]) => `${shard}: ${times.map((ms) => (ms - first.endMs).toFixed(0)).join(' ')}`);
+    return `kill ${(kill.sentMs - first.endMs).toFixed(0)} ms after it, commits ${commits.join(', ')}`;
+  });
+  return `${url} after ${(again.startMs - first.endMs).toFixed(0)} ms, status ${first.status}, ${told.join('; ') || 'no kill between'}`;
+}
+
+/** What is owed from the end of `before` on: the configured gap in any case, the rest when the crawler can have known of it. */
+function owedAfter(before: Access, across: Kill | undefined, evidence: KillEvidence): number {
+  const known = across === undefined || before.endMs < across.sentMs - KNOWN_MS;
+  const crawlDelayKnown = known || before.path !== '/robots.txt';
+  const gapMs = crawlDelayKnown ? evidence.gapMs(before.host) : evidence.baseGapMs;
+  if (!known || !before.whole) return gapMs;
+  return Math.max(gapMs, evidence.delayFactor * (before.endMs - before.startMs), evidence.askedMs(before));
+}
+
 function judgePauses(log: AccessLog, evidence: KillEvidence) {
   const short: string[] = [];
   const overlapping: string[] = [];
   const acrossKills: number[] = [];
   for (const host of log.hosts()) {
-    const owedMs = evidence.gapMs(host);
     for (const { before, after, ms } of log.pauses('host', host)) {
-      const across = evidence.kills.some((kill) => before.startMs < kill.goneMs + BUFFERED_MS && kill.goneMs <= after.startMs);
-      if (across) acrossKills.push(ms - owedMs);
+      const across = evidence.kills.find((kill) => before.startMs < kill.goneMs + BUFFERED_MS && kill.goneMs <= after.startMs);
+      const owedMs = owedAfter(before, across, evidence);
+      if (across !== undefined) acrossKills.push(ms - owedMs);
       if (ms < 0) overlapping.push(`${urlOf(before)} and ${after.path}`);
       else if (ms < owedMs - CLOCK_SLACK_MS) {
-        short.push(`${urlOf(before)} → ${after.path} ${ms.toFixed(1)} of ${owedMs} ms${across ? ' across a kill' : ''}`);
+        const kill = across === undefined ? '' : ` across a kill ${(across.sentMs - before.endMs).toFixed(0)} ms after it`;
+        short.push(`${urlOf(before)} → ${after.path} ${ms.toFixed(1)} of ${owedMs.toFixed(0)} ms${kill}`);
       }
+    }
+  }
+  for (const address of new Set(evidence.accesses.map((access) => access.address))) {
+    for (const { before, after, ms } of log.pauses('address', address)) {
+      if (ms < evidence.baseGapMs - CLOCK_SLACK_MS) short.push(`${address}: ${urlOf(before)} → ${urlOf(after)} ${ms.toFixed(1)} of ${evidence.baseGapMs} ms`);
     }
   }
   return { short, overlapping, acrossKills };

@@ -1,6 +1,6 @@
 /**
- * The harness is tried on a toy that keeps its promises and on toys that each break one; then the product is killed. The number of kills is
- * PORTOLAN_KILLS (default 100); the seed PORTOLAN_SEED (default: the clock), printed by every run.
+ * The harness is tried on a toy that keeps its promises and on toys that each break one; then the product is killed, over 100 times in crawls of
+ * several shapes. The seed is PORTOLAN_SEED (default: the clock), printed by every run. A campaign of any length: test/durability/kill.ts.
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { portolan } from '../support/process.ts';
-import { KILL_WEB, type KillCrawlResult, killCrawl } from './kill.ts';
+import { type KillCrawlResult, killCrawl, killShape } from './kill.ts';
+import { SHAPES } from './shapes.ts';
 import { COMMIT_MS, FLAWS } from './toy-crawler.ts';
 
 const TOY = fileURLToPath(new URL('./toy-crawler.ts', import.meta.url));
-const KILLS = Number(process.env['PORTOLAN_KILLS'] ?? 100);
-const KILLS_PER_CRAWL = 25;
+const KILLS_MIN = 100;
 const SEED = Number(process.env['PORTOLAN_SEED'] ?? Date.now() % 1_000_000);
 
 async function inScratch<T>(run: (dir: string) => Promise<T>): Promise<T> {
@@ -29,7 +29,8 @@ async function inScratch<T>(run: (dir: string) => Promise<T>): Promise<T> {
 function killToy(flaw: string | undefined): Promise<KillCrawlResult> {
   return inScratch((dir) =>
     killCrawl({
-      web: { hosts: 6, pages: 30, slowHosts: 2, slowPages: 2, crawlDelayS: 3, seed: 7, net: 62 },
+      web: { hosts: 6, pages: 30, slowHosts: 2, slowPages: 2, crawlDelayS: 3, troubledHosts: 0, wide: 0, shared: 0, seed: 7, net: 62 },
+      warc: false,
       kills: 4,
       gapMs: 60,
       commitIntervalMs: COMMIT_MS,
@@ -40,7 +41,7 @@ function killToy(flaw: string | undefined): Promise<KillCrawlResult> {
   );
 }
 
-describe('the kill harness', { concurrency: 2 }, () => {
+describe('the kill harness', { concurrency: 3 }, () => {
   test('passes a crawler that loses nothing, repeats little and waits after a kill', async () => {
     const result = await killToy(undefined);
     assert.deepEqual(result.broken, []);
@@ -68,25 +69,26 @@ describe('the kill harness', { concurrency: 2 }, () => {
 
 const missing = existsSync(portolan().args[0] ?? '') ? false : 'bin/portolan.js is not there';
 
-describe('a crawl that is killed', { skip: missing }, () => {
-  test(`R-L1 R-L2 R-C8 R-B5 R-A7: ${KILLS} kills lose nothing, repeat at most two commit intervals and shorten no pause (seed ${SEED})`, async (t) => {
-    let killed = 0;
-    let triggered = 0;
-    for (let crawl = 0; killed < KILLS; crawl++) {
-      const result = await inScratch((dir) =>
-        killCrawl({
-          web: { ...KILL_WEB, seed: SEED + crawl },
-          kills: Math.min(KILLS_PER_CRAWL, KILLS - killed),
-          gapMs: 250,
-          dir,
-        }),
-      );
+const results: KillCrawlResult[] = [];
+
+describe('a crawl that is killed', { skip: missing, concurrency: 3 }, () => {
+  SHAPES.forEach((shape, index) => {
+    test(`R-L1 R-L2 R-C8 R-B5 R-A7 ${shape.name}: nothing is lost, at most two commit intervals are repeated, no pause is shortened (seed ${SEED + index})`, async (t) => {
+      const result = await inScratch((dir) => killShape(shape, SEED + index, 70 + index, shape.kills, dir));
+      results.push(result);
       t.diagnostic(JSON.stringify(result));
-      assert.deepEqual(result.broken, [], `seed ${SEED + crawl}`);
+      assert.deepEqual(result.broken, [], `seed ${SEED + index}`);
       assert.ok(result.kills > 0, 'the crawl ended before it could be killed');
-      killed += result.kills;
-      triggered += result.triggered;
-    }
-    assert.ok(triggered * 3 >= killed, `only ${triggered} of ${killed} kills followed a commit`);
+    });
+  });
+
+});
+
+describe('all kills together', { skip: missing }, () => {
+  test('R-L1 there were over a hundred kills, at least a third of them within 50 ms of a commit or a rotation', () => {
+    const kills = results.reduce((sum, result) => sum + result.kills, 0);
+    const triggered = results.reduce((sum, result) => sum + result.triggered, 0);
+    assert.ok(kills >= KILLS_MIN, `only ${kills} kills`);
+    assert.ok(triggered * 3 >= kills, `only ${triggered} of ${kills} kills followed a commit or a rotation`);
   });
 });

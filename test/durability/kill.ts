@@ -3,12 +3,14 @@
  * The server is a process of its own and remembers everything; test/durability/judge.ts says what the crawl owes. After every kill
  * `portolan status DIR --recount` must find nothing unaccounted for.
  *
- *   node test/durability/kill.ts [--kills 100] [--kills-per-crawl 25] [--seed 1] [--gap-ms 250] [--hosts 24] [--pages 120] [--keep] [-- flag…]
+ *   node test/durability/kill.ts [--kills 1000] [--seed 1] [--shape TEXT] [--jobs 2] [--keep] [-- flag…]
  *
- * About half the kills come within 50 ms after a line with "event":"commit" (or a rotation) of the crawler's --json output, the others at any moment
- * from the start of the process on. Flags after -- go to every crawl command. Prints the seed first and one JSON object at the end; exits 1 when a promise is broken.
+ * About half the kills come within 50 ms after a line with "event":"commit" or "rotate" of the crawler's --json output, the others at any moment
+ * from the start of the process on. A crawl that has ended is started once more and must ask for nothing. Flags after -- go to every crawl command.
+ * Run as a program it goes through test/durability/shapes.ts again and again with new seeds until there were so many kills; it prints a line per
+ * crawl and one JSON object at the end, and exits 1 when a promise is broken.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,11 +21,18 @@ import { capture, type ProcessEnd, portolan, type RunningProcess, start } from '
 import { type Seeded, seeded } from '../support/seeded.ts';
 import { judgeKills, type Kill, type KillJudgement } from './judge.ts';
 import { type KillWeb, type KillWebOptions, killWeb } from './kill-web.ts';
+import { type Shape, SHAPES } from './shapes.ts';
+import { pageRows, WarcCheck } from './warc-check.ts';
 
 export interface KillCrawlOptions {
   readonly web: KillWebOptions;
   readonly kills: number;
   readonly gapMs: number;
+  readonly delayFactor?: number;
+  /** Written to a file for --config. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Whether the WARC files are read after each kill; not for a program that writes none. */
+  readonly warc?: boolean;
   /** Working directory of this crawl: out, log, seeds. */
   readonly dir: string;
   /** Program under test; the product when undefined. It is called with `crawl …` and `status …`. */
@@ -34,12 +43,12 @@ export interface KillCrawlOptions {
   readonly onKill?: (kill: Kill, number: number) => void;
 }
 
-/** Sized so that a crawl is alive for about 25 kills; the three slow hosts owe more than a restart takes. */
-export const KILL_WEB: Omit<KillWebOptions, 'seed'> = { hosts: 24, pages: 90, slowHosts: 3, slowPages: 8, crawlDelayS: 3, net: 61 };
-
 export interface KillCrawlResult extends KillJudgement {
   readonly lives: number;
   readonly statusChecks: number;
+  readonly recountFailures: number;
+  readonly warcBytesRead: number;
+  readonly seconds: number;
 }
 
 const COMMIT_INTERVAL_MS = 1_000;
@@ -55,7 +64,7 @@ const FAILURES_MAX = 2;
 const LIFE_MS_MAX = 30_000;
 /** The last life runs to its end. */
 const LAST_LIFE_MS_MAX = 300_000;
-const EVENTS = new Set(['commit', 'rotate', 'rotation']);
+const EVENTS = new Set(['commit', 'rotate']);
 
 /** Runs one crawl to its end with at most `kills` kills in between; fewer when it ends sooner. */
 export async function killCrawl(options: KillCrawlOptions): Promise<KillCrawlResult> {
@@ -75,12 +84,22 @@ async function killUntilDone(options: KillCrawlOptions, web: KillWeb, port: numb
   const out = join(options.dir, 'out');
   const seedsFile = join(options.dir, 'seeds.txt');
   writeFileSync(seedsFile, web.seeds(port).join('\n'));
-  const crawl = program(...crawlFlags(seedsFile, out, options.gapMs), ...(options.extraFlags ?? []));
+  const configFile = join(options.dir, 'config.json');
+  if (options.config !== undefined) writeFileSync(configFile, JSON.stringify(options.config));
+  const crawl = program(
+    ...crawlFlags(seedsFile, out, options.gapMs, options.delayFactor ?? 0),
+    ...web.resolves().flatMap((pair) => ['--resolve', pair]),
+    ...(options.config === undefined ? [] : ['--config', configFile]),
+    ...(options.extraFlags ?? []),
+  );
+  const startedMs = Date.now();
+  const warc = new WarcCheck(out);
   const r = seeded(options.web.seed, 99);
   const kills: Kill[] = [];
   let lives = 0;
   let statusChecks = 0;
   let failures = 0;
+  let recountFailures = 0;
   const complaints: string[] = [];
   for (let done = false; !done; lives++) {
     const life = await liveOnce(crawl, r, kills.length < options.kills);
@@ -94,26 +113,51 @@ async function killUntilDone(options: KillCrawlOptions, web: KillWeb, port: numb
     }
     const complaint = await complaintOfRecount(program, out, life.begun || done);
     if (complaint !== undefined) statusChecks++;
-    if (complaint) complaints.push(`life ${lives + 1}: ${complaint}`);
+    if (complaint) {
+      recountFailures++;
+      complaints.push(`life ${lives + 1}: ${complaint}`);
+    }
+    if (options.warc !== false) complaints.push(...(await warc.afterKill()).map((finding) => `life ${lives + 1}: ${finding}`));
+  }
+  const logFile = join(options.dir, 'access.jsonl');
+  if (options.warc !== false) {
+    complaints.push(...(await warc.atEnd()));
+    complaints.push(...(await complaintsOfNoMore(crawl, logFile)));
   }
   writeFileSync(join(options.dir, 'kills.json'), JSON.stringify(kills, null, 1));
   await sleep(100); // the server notices closed connections
   const crawlDelayMs = web.crawlDelayMs(port);
+  const accesses = AccessLog.read(logFile).entries();
   const judgement = judgeKills({
-    accesses: AccessLog.read(join(options.dir, 'access.jsonl')).entries(),
+    accesses,
     kills,
     expected: web.expected(port),
     forbidden: web.forbidden(port),
-    rows: readRows(join(out, 'pages')),
+    rows: pageRows(out).map((row) => row.url),
     gapMs: (host) => Math.max(options.gapMs, crawlDelayMs(host)),
+    baseGapMs: options.gapMs,
+    delayFactor: options.delayFactor ?? 0,
+    askedMs: (access) => (access.status === 503 ? 3_000 : access.status === 429 ? 2_000 : 0),
+    mayRepeat: ({ status, path }) => status === 503 || status === 429 || (status === 0 && path.startsWith('/flaky/')) || (status === 302 && path.startsWith('/cookie/')),
     commitIntervalMs: options.commitIntervalMs ?? COMMIT_INTERVAL_MS,
   });
-  return { ...judgement, broken: [...judgement.broken, ...complaints.slice(0, COMPLAINTS_MAX)], lives, statusChecks };
+  const seconds = Math.round((Date.now() - startedMs) / 1_000);
+  const broken = [...judgement.broken, ...complaints.slice(0, COMPLAINTS_MAX)];
+  return { ...judgement, broken, lives, statusChecks, recountFailures, warcBytesRead: warc.bytesRead, seconds };
 }
 
-function crawlFlags(seedsFile: string, out: string, gapMs: number): readonly string[] {
+/** A finished crawl that is started again ends by itself and asks for nothing. */
+async function complaintsOfNoMore(crawl: { readonly command: string; readonly args: readonly string[] }, logFile: string): Promise<readonly string[]> {
+  const before = AccessLog.read(logFile).entries().length;
+  const { code, stderr } = await capture(crawl.command, crawl.args);
+  const after = AccessLog.read(logFile).entries().length;
+  const complaints = code === 0 ? [] : [`started again after its end the crawl ended with ${code}: ${stderr}`];
+  return after === before ? complaints : [...complaints, `started again after its end the crawl made ${after - before} requests`];
+}
+
+function crawlFlags(seedsFile: string, out: string, gapMs: number, delayFactor: number): readonly string[] {
   const gap = `${gapMs}ms`;
-  const politeness = ['--delay', gap, '--delay-factor', '0', '--address-delay', gap, '--allow-net', '127.0.0.0/8'];
+  const politeness = ['--delay', gap, '--delay-factor', String(delayFactor), '--address-delay', gap, '--allow-net', '127.0.0.0/8'];
   const identity = ['--agent', 'PortolanTest', '--contact', 'test@example.org'];
   return ['crawl', '--seeds', seedsFile, '--out', out, '--scope', 'web', ...identity, ...politeness, '--json'];
 }
@@ -127,7 +171,8 @@ interface Life {
 }
 
 async function liveOnce(crawl: { readonly command: string; readonly args: readonly string[] }, r: Seeded, mayKill: boolean): Promise<Life> {
-  const commitsMs: number[] = [];
+  const commitsMs: Record<string, number[]> = {};
+  const bornMs = Date.now();
   const afterEvents = r.chance(0.5) ? 1 + r.int(EVENT_COMMITS_MAX) : undefined;
   const delayMs = afterEvents === undefined ? r.int(RANDOM_LIFE_MS) : r.int(AFTER_EVENT_MS);
   let events = 0;
@@ -137,9 +182,10 @@ async function liveOnce(crawl: { readonly command: string; readonly args: readon
   });
   const running = start(crawl.command, crawl.args, {
     onLine: (line) => {
-      const event = eventOf(line);
-      if (event === 'commit') commitsMs.push(Date.now());
-      if (event !== undefined && EVENTS.has(event) && ++events === afterEvents) toldOf(event);
+      const { event, shard = 0 } = eventOf(line);
+      if (event === undefined || !EVENTS.has(event)) return;
+      if (event === 'commit') (commitsMs[shard] ??= []).push(Date.now());
+      if (++events === afterEvents) toldOf(event);
     },
   });
   const moment = mayKill
@@ -154,7 +200,7 @@ async function liveOnce(crawl: { readonly command: string; readonly args: readon
   running.killGroup();
   const end = await running.ended;
   return {
-    kill: end.signal === 'SIGKILL' ? { sentMs, goneMs: end.atMs, trigger: trigger ?? 'random', commitsMs } : undefined,
+    kill: end.signal === 'SIGKILL' ? { sentMs, goneMs: end.atMs, trigger: trigger ?? 'random', bornMs, commitsMs } : undefined,
     ...told(running, end, events),
   };
 }
@@ -169,10 +215,8 @@ async function momentOfDeath(event: Promise<string> | undefined, delayMs: number
   return trigger;
 }
 
-function eventOf(line: string): string | undefined {
-  if (!line.startsWith('{')) return undefined;
-  const { event } = JSON.parse(line) as { readonly event?: unknown };
-  return typeof event === 'string' ? event : undefined;
+function eventOf(line: string): { readonly event?: string; readonly shard?: number } {
+  return line.startsWith('{') ? (JSON.parse(line) as { event?: string; shard?: number }) : {};
 }
 
 /** What the recount says that is not good; '' when all is accounted for, undefined when the crawl was killed before there was any state. */
@@ -186,16 +230,6 @@ async function complaintOfRecount(
   if (!stdout.startsWith('{')) return mustExist ? `status ended with ${code}: ${stderr}` : undefined;
   const { unaccounted } = JSON.parse(stdout) as { readonly unaccounted?: unknown };
   return unaccounted === 0 && code === 0 ? '' : `unaccounted after a kill: ${stdout}`;
-}
-
-/** The url of each row of pages/*.jsonl. A line that is no JSON is an error: a torn line must not be left standing. */
-export function readRows(dir: string): readonly string[] {
-  if (!existsSync(dir)) return [];
-  return readdirSync(dir)
-    .filter((name) => name.endsWith('.jsonl'))
-    .flatMap((name) => readFileSync(join(dir, name), 'utf8').split('\n'))
-    .filter((line) => line !== '')
-    .map((line) => (JSON.parse(line) as { readonly url: string }).url);
 }
 
 async function startServer(web: KillWebOptions, log: string): Promise<{ readonly process: RunningProcess; readonly port: number }> {
@@ -213,42 +247,92 @@ async function startServer(web: KillWebOptions, log: string): Promise<{ readonly
   return { process: running, port: await Promise.race([port, early]) };
 }
 
+/** One crawl of a shape with this seed and at most so many kills; `net` keeps the addresses of crawls at the same time apart. */
+export function killShape(shape: Shape, seed: number, net: number, kills: number, dir: string, flags: readonly string[] = []): Promise<KillCrawlResult> {
+  const { web, gapMs, delayFactor, config, commitIntervalMs } = shape;
+  return killCrawl({
+    web: { ...web, seed, net },
+    kills,
+    gapMs,
+    dir,
+    extraFlags: [...(shape.flags ?? []), ...flags],
+    ...(delayFactor === undefined ? {} : { delayFactor }),
+    ...(config === undefined ? {} : { config }),
+    ...(commitIntervalMs === undefined ? {} : { commitIntervalMs }),
+  });
+}
+
+interface Campaign {
+  readonly kills: number;
+  readonly shapes: readonly Shape[];
+  readonly seed: number;
+  readonly root: string;
+  readonly flags: readonly string[];
+  readonly keep: boolean;
+}
+
+/** Takes crawl after crawl until there were enough kills. */
+async function campaignJob(campaign: Campaign, next: () => number, results: KillCrawlResult[]): Promise<void> {
+  const killed = (): number => results.reduce((sum, result) => sum + result.kills, 0);
+  while (killed() < campaign.kills) {
+    const crawl = next();
+    const shape = campaign.shapes[crawl % campaign.shapes.length];
+    if (shape === undefined) return;
+    const dir = join(campaign.root, `crawl-${crawl}`);
+    const result = await killShape(shape, campaign.seed + crawl, 64 + (crawl % 64), shape.kills, dir, campaign.flags);
+    results.push(result);
+    process.stderr.write(`${JSON.stringify({ crawl, shape: shape.name, ...result })}\n`);
+    if (result.broken.length === 0 && !campaign.keep) rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+function summaryOf(results: readonly KillCrawlResult[]) {
+  const total = (of: (result: KillCrawlResult) => number): number => results.reduce((sum, result) => sum + of(result), 0);
+  const kills = total((result) => result.kills);
+  return {
+    crawls: results.length,
+    lives: total((result) => result.lives),
+    kills,
+    triggered: total((result) => result.triggered),
+    fetches: total((result) => result.fetches),
+    missing: total((result) => result.missing),
+    repeats: total((result) => result.repeats),
+    repeatsPerKillMean: Math.round((total((result) => result.repeats) / Math.max(1, kills)) * 100) / 100,
+    repeatsPerKillMax: Math.max(0, ...results.map((result) => result.repeatsPerKillMax)),
+    robotsRepeats: total((result) => result.robotsRepeats),
+    inexcusableRepeats: total((result) => result.inexcusable),
+    pausesAcrossKills: total((result) => result.pausesAcrossKills),
+    surplusMsMin: Math.min(...results.map((result) => result.surplusMsMin ?? Number.POSITIVE_INFINITY)),
+    gapViolations: total((result) => result.gapViolations),
+    statusChecks: total((result) => result.statusChecks),
+    recountFailures: total((result) => result.recountFailures),
+    warcBytesRead: total((result) => result.warcBytesRead),
+    broken: results.flatMap((result) => result.broken),
+  };
+}
+
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
-      kills: { type: 'string', default: '100' },
-      'kills-per-crawl': { type: 'string', default: '25' },
+      kills: { type: 'string', default: '1000' },
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-      'gap-ms': { type: 'string', default: '250' },
-      hosts: { type: 'string', default: String(KILL_WEB.hosts) },
-      pages: { type: 'string', default: String(KILL_WEB.pages) },
+      shape: { type: 'string', default: '' },
+      jobs: { type: 'string', default: '2' },
       keep: { type: 'boolean', default: false },
     },
   });
-  process.stderr.write(`seed ${values.seed}\n`);
   const root = mkdtempSync(join(tmpdir(), 'portolan-kill-'));
+  process.stderr.write(`seed ${values.seed}, ${root}\n`);
   const results: KillCrawlResult[] = [];
-  let killed = 0;
-  for (let crawl = 0; killed < Number(values.kills); crawl++) {
-    const result = await killCrawl({
-      web: { ...KILL_WEB, hosts: Number(values.hosts), pages: Number(values.pages), seed: Number(values.seed) + crawl },
-      kills: Math.min(Number(values['kills-per-crawl']), Number(values.kills) - killed),
-      gapMs: Number(values['gap-ms']),
-      dir: join(root, `crawl-${crawl}`),
-      extraFlags: positionals,
-    });
-    results.push(result);
-    killed += result.kills;
-    process.stderr.write(`${JSON.stringify(result)}\n`);
-    if (result.kills === 0) throw new Error('the crawl ended before it could be killed: more pages are needed');
-  }
-  const broken = results.flatMap((result) => result.broken);
-  const triggered = results.reduce((sum, result) => sum + result.triggered, 0);
-  process.stdout.write(`${JSON.stringify({ seed: Number(values.seed), crawls: results.length, kills: killed, triggered, broken })}\n`);
-  if (broken.length > 0) process.exitCode = 1;
-  if (values.keep || broken.length > 0) process.stderr.write(`kept ${root}\n`);
-  else rmSync(root, { recursive: true, force: true });
+  let crawls = 0;
+  const shapes = SHAPES.filter((shape) => shape.name.includes(values.shape));
+  const campaign = { kills: Number(values.kills), shapes, seed: Number(values.seed), root, flags: positionals, keep: values.keep };
+  await Promise.all(Array.from({ length: Number(values.jobs) }, () => campaignJob(campaign, () => crawls++, results)));
+  const summary = summaryOf(results);
+  process.stdout.write(`${JSON.stringify({ seed: Number(values.seed), ...summary })}\n`);
+  if (summary.broken.length > 0) process.exitCode = 1;
+  else if (!values.keep) rmSync(root, { recursive: true, force: true });
 }
 
 if (import.meta.main) await main();

@@ -64,7 +64,7 @@ describe('robots.txt', () => {
       web,
       out: join(scratch(t), 'out'),
       seeds: [...NAMES.flatMap((name) => [url(name, '/yes'), url(name, '/no')]), ...Array.from({ length: 30 }, (_, at) => url('crowd.test', `/yes/${at}`))],
-      config: { run: { shards: SHARDS }, politeness: { delay: 30 }, limits: { maxTime: '60s' } },
+      config: { run: { shards: SHARDS }, politeness: { delay: 30 }, robots: { giveUp: '2s' } },
     });
   });
   after(async () => {
@@ -160,11 +160,11 @@ test('R-D2: the last good copy stays in force while robots.txt fails', async (t)
   const web = await webFor(t, {
     name: 'lapse.test',
     address: '127.41.3.1',
-    robots: (request) => (request.nth === 1 ? rules('User-agent: *\nDisallow: /no\n') : { status: 503, body: '' }),
+    robots: (request) => (request.nth === 1 ? rules('User-agent: *\nDisallow: /no\n') : { status: 500, body: 'Disallow:' }),
     page: (request) => page(request.path, request.path === '/' ? ['/1', '/2', '/no/1', '/3', '/4', '/no/2'] : []),
   });
   const origin = web.origin('lapse.test');
-  const done = await crawl({ web, out: join(scratch(t), 'out'), seeds: [`${origin}/`], config: { robots: { ttl: 100, retryMin: 200, retryMax: 200 }, politeness: { delay: 120 } } });
+  const done = await crawl({ web, out: join(scratch(t), 'out'), seeds: [`${origin}/`], config: { robots: { ttl: 300, retryMin: 300, retryMax: 300 }, politeness: { delay: 100 } } });
   assert.ok(web.log.count(`lapse.test:${web.port}`, '/robots.txt') > 1, 'the copy ran out and was asked for again');
   for (const path of ['/', '/1', '/2', '/3', '/4']) assert.equal(done.row(origin + path).outcome, 'ok', path);
   for (const path of ['/no/1', '/no/2']) assert.equal(done.row(origin + path).reason, 'robots-disallowed', path);

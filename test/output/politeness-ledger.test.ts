@@ -65,6 +65,7 @@ const end = fc.record(
     durationMs: ms,
     status: fc.integer({ min: 0, max: 65_535 }),
     retryAfterMs: u32,
+    owedMs: u32,
     outcome: fc.constantFrom(...OUTCOME_NAMES, 'aborted' as const),
     bodyBytes: fc.maxSafeNat(),
   },

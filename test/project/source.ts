@@ -56,7 +56,12 @@ function namesOf(text: string): string[] {
   return text
     .replace(/[{}]/g, ' ')
     .split(',')
-    .map((name) => name.trim().replace(/^type\s+/, '').replace(/\s+as\s+.*$/, ''))
+    .map((name) =>
+      name
+        .trim()
+        .replace(/^type\s+/, '')
+        .replace(/\s+as\s+.*$/, ''),
+    )
     .filter((name) => name !== '');
 }
 
@@ -182,17 +187,21 @@ export function tableRows(markdown: string): string[][] {
   const lines = markdown.split('\n');
   lines.forEach((line, index) => {
     if (!line.startsWith('|') || /^\|[\s:|-]+\|$/.test(line) || /^\|[\s:|-]+\|$/.test(lines[index + 1] ?? '')) return;
-    rows.push(line.slice(1, line.lastIndexOf('|')).split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('`', '')));
+    rows.push(
+      line
+        .slice(1, line.lastIndexOf('|'))
+        .split(/(?<!\\)\|/)
+        .map((cell) => cell.trim().replaceAll('`', '')),
+    );
   });
   return rows;
 }
 
 /** The text below a heading (as written, with its #), up to the next heading of the same or a higher rank. */
 export function section(markdown: string, heading: string): string {
-  const start = markdown.indexOf(`\n${heading}\n`);
+  const start = `\n${markdown}`.indexOf(`\n${heading}\n`);
   if (start < 0) throw new Error(`no heading "${heading}"`);
-  const from = start + heading.length + 2;
-  const rank = heading.indexOf(' ');
-  const next = new RegExp(`^#{1,${rank}} `, 'm').exec(markdown.slice(from));
-  return markdown.slice(from, next === null ? undefined : from + next.index);
+  const rest = markdown.slice(start + heading.length + 1);
+  const next = new RegExp(`^#{1,${heading.indexOf(' ')}} `, 'm').exec(rest);
+  return rest.slice(0, next?.index);
 }

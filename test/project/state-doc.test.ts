@@ -63,7 +63,9 @@ describe('a crawl directory is what docs/STATE.md says', () => {
 
   test('R-J2 each table and column is documented, and none other', () => {
     const db = new Database(databases()[0]!, { readonly: true });
-    const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all() as { name: string }[];
+    const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all() as {
+      name: string;
+    }[];
     const documented = [...section(DOC, '## Tables').matchAll(/^### (\w+)$/gm)].map(([, name = '']) => name);
     assert.deepEqual(documented.sort(), tables.map(({ name }) => name).sort());
     for (const table of documented) {
@@ -83,24 +85,59 @@ describe('a crawl directory is what docs/STATE.md says', () => {
     const patterns = tableRows(DOC)
       .map(([path = '']) => path)
       .filter((path) => path.includes('/') || path.endsWith('.json'))
-      .map((path) => new RegExp(`^${path.replace(/ \(.*\)$/, '').replaceAll('.', '\\.').replace(/<\w+>/g, '[\\w.]+').replace(/\/$/, '/.+')}(?:-wal|-shm)?$`));
+      .map(
+        (path) =>
+          new RegExp(
+            `^${path
+              .replace(/ \(.*\)$/, '')
+              .replaceAll('.', '\\.')
+              .replace(/<\w+>/g, '[\\w.]+')
+              .replace(/\/$/, '/.+')}(?:-wal|-shm)?$`,
+          ),
+      );
     const found = readdirSync(out, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(out.length + 1));
     assert.ok(found.length > 8);
-    for (const file of found) assert.ok(patterns.some((pattern) => pattern.test(file)), file);
+    for (const file of found)
+      assert.ok(
+        patterns.some((pattern) => pattern.test(file)),
+        file,
+      );
   });
 
   test('its ten queries answer for a real crawl', () => {
-    const queries = [...section(DOC, '## Ten queries').matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) => sql.replace('http://one.test/a', `${web.origin('one.test')}/a`));
+    const queries = [...section(DOC, '## Ten queries').matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) =>
+      sql.replace('http://one.test/a', `${web.origin('one.test')}/a`),
+    );
     assert.equal(queries.length, 10);
-    const [outcomes, fates, law, held, failing, broken, one, copies, stored, robots] = queries.map(query) as [Rows, Rows, Rows, Rows, Rows, Rows, Rows, Rows, Rows, Rows];
+    const [outcomes, fates, law, held, failing, broken, one, copies, stored, robots] = queries.map(query) as [
+      Rows,
+      Rows,
+      Rows,
+      Rows,
+      Rows,
+      Rows,
+      Rows,
+      Rows,
+      Rows,
+      Rows,
+    ];
     assert.deepEqual(Object.fromEntries(outcomes.map(({ outcome, urls }) => [outcome, urls])), { ok: 3, 'not-found': 1 });
-    assert.deepEqual(fates.map(({ reason, urls }) => [reason, urls]), [['robots-disallowed', 1]]);
+    assert.deepEqual(
+      fates.map(({ reason, urls }) => [reason, urls]),
+      [['robots-disallowed', 1]],
+    );
     assert.deepEqual([...law, ...held, ...failing], []);
-    assert.deepEqual(broken.map(({ status, url, via }) => [status, url, via]), [[404, `${web.origin('one.test')}/gone`, `${web.origin('one.test')}/`]]);
+    assert.deepEqual(
+      broken.map(({ status, url, via }) => [status, url, via]),
+      [[404, `${web.origin('one.test')}/gone`, `${web.origin('one.test')}/`]],
+    );
     assert.equal(one[0]?.['outcome'], 'ok');
-    assert.deepEqual(copies.map(({ duplicate_kind }) => duplicate_kind), ['exact']);
+    assert.deepEqual(
+      copies.map(({ duplicate_kind }) => duplicate_kind),
+      ['exact'],
+    );
     assert.equal(stored.length, 3);
     assert.equal(robots[0]?.['text'], 'User-agent: *\nDisallow: /private/\n');
   });
@@ -108,7 +145,11 @@ describe('a crawl directory is what docs/STATE.md says', () => {
   test('the lines of pages.jsonl have documented keys alone', () => {
     const doc = read('docs/PAGES-JSONL.md');
     const known = { fetched: keysOf(doc, '## Fetched'), dropped: keysOf(doc, '## Dropped') };
-    const lines = readdirSync(join(out, 'pages')).flatMap((name) => readFileSync(join(out, 'pages', name), 'utf8').trimEnd().split('\n'));
+    const lines = readdirSync(join(out, 'pages')).flatMap((name) =>
+      readFileSync(join(out, 'pages', name), 'utf8')
+        .trimEnd()
+        .split('\n'),
+    );
     assert.equal(lines.length, 5);
     for (const line of lines) {
       const record = JSON.parse(line) as Record<string, unknown>;

@@ -8,9 +8,20 @@
  * What it does not do: fence epochs, or copy blobs (a batch is a value; nobody changes it after handing it in).
  */
 import { PortolanError } from '../../core/errors.ts';
-import { bestLevel, copyHost, hostDueMs, type HostRecord, queuedTotal } from '../../core/host.ts';
+import { bestLevel, copyHost, type HostRecord, hostDueMs, queuedTotal } from '../../core/host.ts';
 import { type FateRow, type PageRow, type QueueEntry, readQueueEntries } from '../../core/records.ts';
-import type { Batch, ChunkWrite, ContentRow, HostScan, OpenedShard, OutboxRow, RobotsRow, SeenDelta, ShardStore, TakenRow } from '../../ports/shard-store.ts';
+import type {
+  Batch,
+  ChunkWrite,
+  ContentRow,
+  HostScan,
+  OpenedShard,
+  OutboxRow,
+  RobotsRow,
+  SeenDelta,
+  ShardStore,
+  TakenRow,
+} from '../../ports/shard-store.ts';
 
 export interface MemoryStoreOptions {
   /** Stands for the sync of the log: a commit becomes durable, or fails, with it. Default: at once. */
@@ -186,11 +197,21 @@ class MemoryStore implements ShardStore {
   }
 
   pagesBeyond(segment: string, bytes: number): PageRow[] {
-    return [...this.#live().pages.rows.values()].filter((page) => page.segment > segment || (page.segment === segment && page.offset + page.length > bytes));
+    return [...this.#live().pages.rows.values()].filter(
+      (page) => page.segment > segment || (page.segment === segment && page.offset + page.length > bytes),
+    );
   }
 
   readPage(hostId: number, keyHi: number, keyLo: number): PageRow | undefined {
     return this.#live().pages.rows.get(urlKey(hostId, keyHi, keyLo));
+  }
+
+  scanPages(each: (page: PageRow) => void): void {
+    for (const page of this.#live().pages.rows.values()) each(page);
+  }
+
+  scanFates(each: (fate: FateRow) => void): void {
+    for (const fate of this.#live().fates.rows.values()) each(fate);
   }
 
   scanKeys(each: (keyHi: number, keyLo: number) => void): void {
@@ -200,7 +221,8 @@ class MemoryStore implements ShardStore {
   }
 
   scanSimhashes(each: (simhashHi: number, simhashLo: number, id: number) => void): void {
-    for (const row of [...this.#live().content.rows.values()].sort((a, b) => a.id - b.id)) if (row.words > 0) each(row.simhashHi, row.simhashLo, row.id);
+    for (const row of [...this.#live().content.rows.values()].sort((a, b) => a.id - b.id))
+      if (row.words > 0) each(row.simhashHi, row.simhashLo, row.id);
   }
 
   scanEntries(each: (hostId: number, level: number, entry: QueueEntry) => void): void {
@@ -221,7 +243,8 @@ class MemoryStore implements ShardStore {
     const { commitSeq } = metaOf(state);
     if (batch.commitSeq === commitSeq) return;
     try {
-      if (batch.commitSeq !== commitSeq + 1) throw new PortolanError('PORTOLAN_ENGINE_INVARIANT', `commit ${batch.commitSeq} follows ${commitSeq}`);
+      if (batch.commitSeq !== commitSeq + 1)
+        throw new PortolanError('PORTOLAN_ENGINE_INVARIANT', `commit ${batch.commitSeq} follows ${commitSeq}`);
       const before = state.unsyncedSteps;
       try {
         applyBatch(state, batch);
@@ -232,7 +255,9 @@ class MemoryStore implements ShardStore {
       await this.#sync?.();
     } catch (error) {
       this.#failed = true;
-      throw error instanceof PortolanError ? error : new PortolanError('PORTOLAN_STORE_COMMIT_FAILED', 'a batch could not be made durable', { cause: error });
+      throw error instanceof PortolanError
+        ? error
+        : new PortolanError('PORTOLAN_STORE_COMMIT_FAILED', 'a batch could not be made durable', { cause: error });
     }
     if (!state.isLive(this.#incarnation)) await new Promise<never>(() => {});
     state.synced();
@@ -243,14 +268,16 @@ class MemoryStore implements ShardStore {
   }
 
   #live(): MemoryShardState {
-    if (!this.#state.isLive(this.#incarnation)) throw new PortolanError('PORTOLAN_STORE_COMMIT_FAILED', 'the store belongs to a process that has ended');
+    if (!this.#state.isLive(this.#incarnation))
+      throw new PortolanError('PORTOLAN_STORE_COMMIT_FAILED', 'the store belongs to a process that has ended');
     return this.#state;
   }
 }
 
 function applyBatch(state: MemoryShardState, batch: Batch): void {
   for (const chunk of batch.chunks) putChunk(state, chunk);
-  for (const done of batch.chunksDone) for (let seq = done.fromSeq; seq < done.belowSeq; seq++) state.chunks.delete(chunkKey(done.hostId, done.level, seq));
+  for (const done of batch.chunksDone)
+    for (let seq = done.fromSeq; seq < done.belowSeq; seq++) state.chunks.delete(chunkKey(done.hostId, done.level, seq));
   for (const host of batch.hosts) {
     state.hosts.set(host.id, copyHost(host));
     state.hostIds.set(host.key, host.id);
@@ -263,11 +290,21 @@ function applyBatch(state: MemoryShardState, batch: Batch): void {
   for (const delta of batch.seenDeltas) state.deltas.set(delta.seq, delta);
   for (const seq of [...state.deltas.rows.keys()]) if (seq < batch.seenDeltasBelow) state.deltas.delete(seq);
   for (const row of batch.outbox) state.outbox.set(`${row.to}/${row.seq}`, row);
-  for (const done of batch.outboxDone) for (const row of [...state.outbox.rows.values()]) if (row.to === done.to && row.seq <= done.upTo) state.outbox.delete(`${row.to}/${row.seq}`);
+  for (const done of batch.outboxDone)
+    for (const row of [...state.outbox.rows.values()])
+      if (row.to === done.to && row.seq <= done.upTo) state.outbox.delete(`${row.to}/${row.seq}`);
   for (const row of batch.taken) state.taken.set(row.from, row);
   for (const host of batch.scopeHosts) state.scopeHosts.set(host, true);
   const { commitSeq, clean, totals, marks, nextHostId, nextContentId } = batch;
-  state.meta.set('meta', { commitSeq, clean, totals, marks, nextHostId, nextContentId, seenManifest: batch.seenManifest ?? metaOf(state).seenManifest });
+  state.meta.set('meta', {
+    commitSeq,
+    clean,
+    totals,
+    marks,
+    nextHostId,
+    nextContentId,
+    seenManifest: batch.seenManifest ?? metaOf(state).seenManifest,
+  });
 }
 
 function putChunk(state: MemoryShardState, chunk: ChunkWrite): void {
@@ -282,7 +319,8 @@ function putChunk(state: MemoryShardState, chunk: ChunkWrite): void {
 }
 
 function putRobots(state: MemoryShardState, row: RobotsRow): void {
-  if (row.body !== undefined && row.bodySha256 !== '' && !state.robotsBodies.rows.has(row.bodySha256)) state.robotsBodies.set(row.bodySha256, row.body);
+  if (row.body !== undefined && row.bodySha256 !== '' && !state.robotsBodies.rows.has(row.bodySha256))
+    state.robotsBodies.set(row.bodySha256, row.body);
   state.robots.set(row.origin, { ...row, body: undefined });
 }
 

@@ -10,6 +10,11 @@ import type { AddressGate } from '../../ports/address-gate.ts';
 const WORDS = 2 ** 20;
 /** A held gate is asked again after this. */
 const HELD_POLL_MS = 20;
+/** Threads read the clock at slightly different moments; more than this is a step. */
+const CLOCK_STEP_MS = 1_000;
+/** How late a request may come, at most, without the next one being later for it. */
+const CREDIT_US_MAX = 10_000n;
+const CLOCK_TICK_US = 1_000n;
 const SLOTS = 0;
 const PAGES_HIGH = 1;
 
@@ -25,6 +30,8 @@ export interface SharedGateOptions {
   readonly ratePerS: number;
   /** −1 = no limit. */
   readonly pagesLeft: number;
+  /** Longest pause that an address is ever owed; default no bound. */
+  readonly owedMsMax?: number;
 }
 
 export function createGateMemory(options: SharedGateOptions): SharedGateMemory {
@@ -40,7 +47,9 @@ export function createSharedGate(memory: SharedGateMemory, options: SharedGateOp
   const rate = new BigInt64Array(memory.rate);
   const held = BigInt(-holder);
   const limitedPages = options.pagesLeft >= 0;
-  const intervalUs = options.ratePerS > 0 ? 1_000_000 / options.ratePerS : 0;
+  const owedMsMax = options.owedMsMax ?? Number.MAX_SAFE_INTEGER - 2 ** 52;
+  const intervalUs = options.ratePerS > 0 ? BigInt(Math.ceil(1_000_000 / options.ratePerS)) : 0n;
+  const creditUs = creditOf(intervalUs);
 
   const owe = (addressKey: string, nextEpochMs: number): void => {
     const at = wordOf(addressKey);
@@ -56,7 +65,13 @@ export function createSharedGate(memory: SharedGateMemory, options: SharedGateOp
       const at = wordOf(addressKey);
       const value = Atomics.load(words, at);
       if (value < 0n) return nowEpochMs + HELD_POLL_MS;
-      if (value > 0n && Number(value) > nowEpochMs) return Number(value);
+      if (value > 0n && Number(value) > nowEpochMs) {
+        const latest = Math.ceil(nowEpochMs + owedMsMax);
+        if (Number(value) <= latest + CLOCK_STEP_MS) return Number(value);
+        // Nobody is owed that much: the clock was set back.
+        Atomics.compareExchange(words, at, value, BigInt(latest));
+        return latest;
+      }
       return Atomics.compareExchange(words, at, value, held) === value ? 'held' : nowEpochMs + 1;
     },
     release(addressKey, nextEpochMs) {
@@ -75,13 +90,17 @@ export function createSharedGate(memory: SharedGateMemory, options: SharedGateOp
     slotsInUse: () => Atomics.load(counters, SLOTS),
     slotsTotal: () => options.slots,
     tryTakeRate(nowEpochMs) {
-      if (intervalUs === 0) return 'go';
+      if (intervalUs === 0n) return 'go';
       const nowUs = BigInt(Math.floor(nowEpochMs * 1_000));
       for (;;) {
         const due = Atomics.load(rate, 0);
+        if (due > nowUs + intervalUs + BigInt(CLOCK_STEP_MS * 1_000)) {
+          Atomics.compareExchange(rate, 0, due, nowUs + intervalUs); // the clock was set back
+          continue;
+        }
         if (due > nowUs) return Math.ceil(Number(due) / 1_000);
-        const next = nowUs + BigInt(Math.ceil(intervalUs));
-        if (Atomics.compareExchange(rate, 0, due, next) === due) return 'go';
+        const from = due > nowUs - creditUs ? due : nowUs - creditUs;
+        if (Atomics.compareExchange(rate, 0, due, from + intervalUs) === due) return 'go';
       }
     },
     tryTakePage() {
@@ -104,6 +123,16 @@ export function releaseHolder(memory: SharedGateMemory, holder: number, nextEpoc
   const held = BigInt(-holder);
   const next = BigInt(Math.ceil(nextEpochMs));
   for (let at = 0; at < WORDS; at++) Atomics.compareExchange(words, at, held, next);
+}
+
+/**
+ * The clock counts whole milliseconds and timers are coarse, so a request comes a little after its due time; without credit each such delay
+ * would add up, and 700/s become 500/s. In any span of t µs at most (t + credit) / interval + 1 requests go.
+ */
+function creditOf(intervalUs: bigint): bigint {
+  const half = intervalUs / 2n;
+  const credit = half < CREDIT_US_MAX ? half : CREDIT_US_MAX;
+  return credit > CLOCK_TICK_US ? credit : CLOCK_TICK_US;
 }
 
 function wordOf(addressKey: string): number {

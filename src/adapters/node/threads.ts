@@ -4,7 +4,7 @@
 import { MessageChannel, type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads';
 
 /** Spares memory: pages live for milliseconds. */
-const YOUNG_GENERATION_MB = 16;
+const YOUNG_GENERATION_MB = 8;
 
 export interface SpawnedThread {
   post(message: unknown): void;

@@ -4,6 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { readQueueEntries } from '../../core/records.ts';
+import { storeError } from './shard-store.ts';
 
 export interface RowCounts {
   readonly commitSeq: number;
@@ -33,11 +34,15 @@ interface HostRow {
 const FINDINGS_MAX = 20;
 
 export function recountRows(file: string): RowCounts {
-  const db = new Database(file, { readonly: true, fileMustExist: true });
+  let db: Database.Database | undefined;
   try {
-    return db.transaction(() => countAll(db))();
+    db = new Database(file, { readonly: true, fileMustExist: true });
+    const open = db;
+    return db.transaction(() => countAll(open))();
+  } catch (error) {
+    throw storeError(error, `${file} cannot be counted`);
   } finally {
-    db.close();
+    db?.close();
   }
 }
 

@@ -24,6 +24,39 @@ export interface SqliteStoreOptions {
 type Row = Record<string, unknown>;
 type Statement = Database.Statement<unknown[], Row>;
 
+/** A statement that only reads; what SQLite throws (a damaged page, a disk that fails) leaves as a PortolanError. */
+class Reading {
+  readonly #statement: Statement;
+
+  constructor(statement: Statement) {
+    this.#statement = statement;
+  }
+
+  get(...values: unknown[]): Row | undefined {
+    try {
+      return this.#statement.get(...values);
+    } catch (error) {
+      throw storeError(error, 'the state cannot be read');
+    }
+  }
+
+  all(...values: unknown[]): Row[] {
+    try {
+      return this.#statement.all(...values);
+    } catch (error) {
+      throw storeError(error, 'the state cannot be read');
+    }
+  }
+
+  *iterate(): Iterable<Row> {
+    try {
+      yield* this.#statement.iterate();
+    } catch (error) {
+      throw storeError(error, 'the state cannot be read');
+    }
+  }
+}
+
 export function createSqliteStore(options: SqliteStoreOptions): ShardStore {
   return new SqliteStore(options);
 }
@@ -51,10 +84,11 @@ class SqliteStore implements ShardStore {
       this.#db.pragma('temp_store = MEMORY');
       this.#checkVersion(shard);
       this.#statements = prepareStatements(this.#db);
+      return this.#readOpened();
     } catch (error) {
+      this.close();
       throw storeError(error, `the state of shard ${shard} (${file}) cannot be opened`);
     }
-    return this.#readOpened();
   }
 
   #prepareDatabase(shard: number): void {
@@ -186,6 +220,26 @@ class SqliteStore implements ShardStore {
     return row === undefined ? undefined : pageFromRow(row);
   }
 
+  scanPages(each: (page: PageRow) => void): void {
+    for (const row of this.#statements.pageScan.iterate()) each(pageFromRow(row));
+  }
+
+  scanFates(each: (fate: FateRow) => void): void {
+    for (const row of this.#statements.fateScan.iterate()) {
+      const key = row['key'] as Buffer;
+      each({
+        hostId: row['host_id'] as number,
+        keyHi: key.readUInt32BE(0),
+        keyLo: key.readUInt32BE(4),
+        reason: row['reason'] as DropReason,
+        atMs: row['at_ms'] as number,
+        url: row['url'] as string,
+        via: row['via'] as string,
+        depth: row['depth'] as number,
+      });
+    }
+  }
+
   scanKeys(each: (keyHi: number, keyLo: number) => void): void {
     for (const row of this.#statements.keyScan.iterate()) {
       const key = row['key'] as Buffer;
@@ -256,29 +310,31 @@ class SqliteStore implements ShardStore {
 }
 
 interface Statements {
-  readonly hostById: Statement;
-  readonly hostIdByKey: Statement;
-  readonly hostScan: Statement;
+  readonly hostById: Reading;
+  readonly hostIdByKey: Reading;
+  readonly hostScan: Reading;
   readonly hostPut: Statement;
-  readonly chunkById: Statement;
-  readonly chunkScan: Statement;
+  readonly chunkById: Reading;
+  readonly chunkScan: Reading;
   readonly chunkPut: Statement;
   readonly chunkAppend: Statement;
   readonly chunkDelete: Statement;
-  readonly robotsByOrigin: Statement;
+  readonly robotsByOrigin: Reading;
   readonly robotsPut: Statement;
   readonly robotsBodyPut: Statement;
-  readonly contentByHash: Statement;
-  readonly contentById: Statement;
-  readonly contentByText: Statement;
-  readonly pagesBeyond: Statement;
+  readonly contentByHash: Reading;
+  readonly contentById: Reading;
+  readonly contentByText: Reading;
+  readonly pagesBeyond: Reading;
   readonly pageDelete: Statement;
   readonly contentPut: Statement;
-  readonly pageByKey: Statement;
+  readonly pageByKey: Reading;
   readonly pagePut: Statement;
   readonly fatePut: Statement;
-  readonly keyScan: Statement;
-  readonly simhashScan: Statement;
+  readonly pageScan: Reading;
+  readonly fateScan: Reading;
+  readonly keyScan: Reading;
+  readonly simhashScan: Reading;
   readonly deltaPut: Statement;
   readonly deltaDelete: Statement;
   readonly outboxPut: Statement;
@@ -302,30 +358,33 @@ function marks(columns: string): string {
 
 function prepareStatements(db: Database.Database): Statements {
   const prepare = (sql: string): Statement => db.prepare(sql) as unknown as Statement;
+  const reading = (sql: string): Reading => new Reading(prepare(sql));
   return {
-    hostById: prepare('SELECT * FROM host WHERE id = ?'),
-    hostIdByKey: prepare('SELECT id FROM host WHERE key = ?'),
-    hostScan: prepare('SELECT id, key, domain, level, due_ms, queued FROM host ORDER BY id'),
+    hostById: reading('SELECT * FROM host WHERE id = ?'),
+    hostIdByKey: reading('SELECT id FROM host WHERE key = ?'),
+    hostScan: reading('SELECT id, key, domain, level, due_ms, queued FROM host ORDER BY id'),
     hostPut: prepare(`INSERT OR REPLACE INTO host(${HOST_COLUMNS}) VALUES (${marks(HOST_COLUMNS)})`),
-    chunkById: prepare('SELECT blob FROM chunk WHERE id = ?'),
-    chunkScan: prepare('SELECT c.host_id, c.level, c.seq, c.blob, h.queues FROM chunk c JOIN host h ON h.id = c.id >> 25 ORDER BY c.id'),
+    chunkById: reading('SELECT blob FROM chunk WHERE id = ?'),
+    chunkScan: reading('SELECT c.host_id, c.level, c.seq, c.blob, h.queues FROM chunk c JOIN host h ON h.id = c.id >> 25 ORDER BY c.id'),
     chunkPut: prepare('INSERT OR REPLACE INTO chunk(id, n, blob) VALUES (?, ?, ?)'),
     chunkAppend: prepare('UPDATE chunk SET n = n + ?, blob = CAST(blob || ? AS BLOB) WHERE id = ?'),
     chunkDelete: prepare('DELETE FROM chunk WHERE id >= ? AND id < ?'),
-    robotsByOrigin: prepare('SELECT r.*, b.body FROM robots r LEFT JOIN robots_body b ON b.sha256 = r.body_sha256 WHERE r.origin = ?'),
+    robotsByOrigin: reading('SELECT r.*, b.body FROM robots r LEFT JOIN robots_body b ON b.sha256 = r.body_sha256 WHERE r.origin = ?'),
     robotsPut: prepare('INSERT OR REPLACE INTO robots(origin, state, status, body_sha256, fetched_at_ms, expires_at_ms, failing_since_ms, failures) VALUES (?,?,?,?,?,?,?,?)'),
     robotsBodyPut: prepare('INSERT OR IGNORE INTO robots_body(sha256, body) VALUES (?, ?)'),
-    contentByHash: prepare('SELECT * FROM content WHERE hash = ?'),
-    contentById: prepare('SELECT * FROM content WHERE id = ?'),
-    contentByText: prepare('SELECT * FROM content WHERE text_hash = ?'),
-    pagesBeyond: prepare('SELECT * FROM page WHERE segment > ? OR (segment = ? AND offset + length > ?)'),
+    contentByHash: reading('SELECT * FROM content WHERE hash = ?'),
+    contentById: reading('SELECT * FROM content WHERE id = ?'),
+    contentByText: reading('SELECT * FROM content WHERE text_hash = ?'),
+    pagesBeyond: reading('SELECT * FROM page WHERE segment > ? OR (segment = ? AND offset + length > ?)'),
     pageDelete: prepare('DELETE FROM page WHERE host_id = ? AND key = ?'),
     contentPut: prepare('INSERT OR IGNORE INTO content(id, hash, url, fetched_at_ms, payload_sha1, text_hash, simhash, words) VALUES (?,?,?,?,?,?,?,?)'),
-    pageByKey: prepare('SELECT * FROM page WHERE host_id = ? AND key = ?'),
+    pageByKey: reading('SELECT * FROM page WHERE host_id = ? AND key = ?'),
     pagePut: prepare(`INSERT OR REPLACE INTO page(${PAGE_COLUMNS}) VALUES (${marks(PAGE_COLUMNS)})`),
     fatePut: prepare('INSERT OR REPLACE INTO fate(host_id, key, reason, at_ms, url, via, depth) VALUES (?,?,?,?,?,?,?)'),
-    keyScan: prepare('SELECT key FROM page UNION ALL SELECT key FROM fate'),
-    simhashScan: prepare('SELECT id, simhash FROM content WHERE words > 0 ORDER BY id'),
+    pageScan: reading('SELECT * FROM page'),
+    fateScan: reading('SELECT * FROM fate'),
+    keyScan: reading('SELECT key FROM page UNION ALL SELECT key FROM fate'),
+    simhashScan: reading('SELECT id, simhash FROM content WHERE words > 0 ORDER BY id'),
     deltaPut: prepare('INSERT OR REPLACE INTO seen_delta(seq, keys) VALUES (?, ?)'),
     deltaDelete: prepare('DELETE FROM seen_delta WHERE seq < ?'),
     outboxPut: prepare('INSERT OR REPLACE INTO outbox(receiver, seq, n, blob) VALUES (?,?,?,?)'),
@@ -508,7 +567,8 @@ function pageFromRow(row: Row): PageRow {
   };
 }
 
-function storeError(error: unknown, what: string): PortolanError {
+/** The PortolanError for what SQLite or the file system threw. */
+export function storeError(error: unknown, what: string): PortolanError {
   if (error instanceof PortolanError) return error;
   const code = (error as { code?: string }).code ?? '';
   const detail = error instanceof Error ? error.message : String(error);

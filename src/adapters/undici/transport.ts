@@ -15,11 +15,18 @@
  * Not done here: decoding, caps, DNS. An unasked-for `100 Continue` ends as protocol-error, since undici refuses it.
  */
 import type net from 'node:net';
-import type { Dispatcher } from 'undici';
-import { Client } from 'undici';
+import { createRequire } from 'node:module';
+import type { Client as UndiciClient, Dispatcher } from 'undici';
 import type { Transport, TransportEnd, TransportHandler, TransportRequest } from '../../ports/transport.ts';
 import type { Dial, TlsOptions } from './connector.ts';
 import { ConnectFailure, connectTo, dialTcp, TlsSessions } from './connector.ts';
+
+/**
+ * The client alone: the package's index also loads fetch, WebSocket, caches and mocks, which doubles the time a thread takes to start. The version is
+ * pinned in package.json because of this path.
+ */
+const Client = createRequire(import.meta.url)('undici/lib/dispatcher/client.js') as typeof UndiciClient;
+type Client = UndiciClient;
 
 export interface UndiciTransportOptions {
   /** Connections at most, idle ones included; the least recently used idle one is closed for a new one. Default 10,000. */

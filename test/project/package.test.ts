@@ -1,0 +1,168 @@
+/** What is shipped, and what the repository says of itself. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { renderConfigDoc } from '../../scripts/config-doc.ts';
+import { FLAGS } from '../../src/cli/crawl-options.ts';
+import { configKeys } from '../../src/config/schema.ts';
+import { VERSION } from '../../src/version.ts';
+import { capture } from '../support/process.ts';
+import { page, startWebServer } from '../support/web-server.ts';
+import { files, ROOT, read, section, tableRows } from './source.ts';
+
+const DOCUMENTS = files('*.md', 'docs/**/*.md');
+const CODE = files('src/**/*.ts', 'bin/*', 'scripts/*', 'test/**/*.ts', 'bench/**/*.ts', '.ci/*');
+
+test('version.ts says the version of package.json', () => {
+  assert.equal(VERSION, (JSON.parse(read('package.json')) as { version: string }).version);
+});
+
+test('docs/CONFIG.md is what the schema says, each key included', () => {
+  const doc = read('docs/CONFIG.md');
+  assert.equal(doc, renderConfigDoc(), 'run node scripts/config-doc.ts');
+  assert.deepEqual(
+    tableRows(doc).map(([key]) => key),
+    configKeys(),
+  );
+  for (const row of tableRows(doc)) assert.notEqual(row[4], '', `${row[0]} has no meaning`);
+});
+
+test('each flag is in README.md', () => {
+  const told = tableRows(section(read('README.md'), '## Commands')).map(([flag = '']) => flag.split(' ')[0]);
+  assert.deepEqual(told, [
+    '--seeds',
+    '--out',
+    '--config',
+    ...FLAGS.slice(1).map(({ flag }) => flag.split(' ')[0]),
+    '--json',
+    '--quiet',
+    '--force',
+  ]);
+});
+
+test('links between documents lead somewhere', () => {
+  const broken: string[] = [];
+  for (const file of DOCUMENTS) {
+    for (const [, target = ''] of read(file).matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)) {
+      if (!/^https?:/.test(target) && !existsSync(join(ROOT, dirname(file), target))) broken.push(`${file}: ${target}`);
+    }
+    for (const [path] of read(file).matchAll(/\b(?:src|test|scripts|docs)\/[\w/-]+\.(?:ts|js|sh|md)\b/g)) {
+      if (!existsSync(join(ROOT, path))) broken.push(`${file}: ${path}`);
+    }
+  }
+  assert.deepEqual(broken, []);
+});
+
+test('the package has what it needs and nothing else', () => {
+  const listed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [packed] = Object.values(JSON.parse(listed) as Record<string, { files: { path: string }[] }>);
+  const paths = packed!.files.map(({ path }) => path);
+  for (const path of paths)
+    assert.match(path, /^(?:bin\/portolan\.js|dist\/.+\.(?:js|d\.ts)|docs\/[\w-]+\.md|README\.md|CHANGELOG\.md|LICENSE|package\.json)$/);
+  for (const path of ['bin/portolan.js', 'README.md', 'CHANGELOG.md', 'LICENSE', 'docs/CONFIG.md']) assert.ok(paths.includes(path), path);
+});
+
+test('package-lock.json names no registry', () => {
+  assert.doesNotMatch(read('package-lock.json'), /"resolved"|registry|npmjs/);
+});
+
+test('nothing is exported as default, and the library exports by name', () => {
+  for (const file of files('src/**/*.ts', 'scripts/*.ts', 'bench/**/*.ts', 'test/**/*.ts'))
+    assert.doesNotMatch(read(file), /^export default\b/m, file);
+  assert.doesNotMatch(read('src/index.ts'), /export \*/);
+});
+
+test('the library exports exactly what is listed here', async () => {
+  const library = await import('../../src/index.ts');
+  assert.deepEqual(Object.keys(library).sort(), [
+    'DROP_REASONS',
+    'ERROR_CODES',
+    'OUTCOME_CODES',
+    'PortolanError',
+    'REJECT_REASONS',
+    'VERSION',
+    'parseConfig',
+    'runCrawl',
+  ]);
+});
+
+test('no path of one machine and no private host stands in code or documents', () => {
+  const places = /(?:^|[\s'"`(=:])(?:\/(?:home|Users|root|work|workspace|mnt|opt)\/[\w.-]+|[A-Z]:\\\\Users)/m;
+  for (const file of [...CODE, ...DOCUMENTS, 'package.json', 'biome.json', 'tsconfig.json']) {
+    if (file === 'test/project/package.test.ts') continue;
+    assert.doesNotMatch(read(file), places, file);
+  }
+});
+
+test('an old Node.js without a newer one beside it gets one clear sentence and exit code 2', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'portolan-old-'));
+  try {
+    cpSync(join(ROOT, 'bin'), join(dir, 'bin'), { recursive: true });
+    const { status, stderr, stdout } = onNode('20.19.0', join(dir, 'bin/portolan.js'));
+    assert.equal(status, 2);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^portolan: PORTOLAN_RUNTIME_TOO_OLD: Node\.js 20\.19\.0 is too old, 24 or newer is needed\. [^\n]+\n$/);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
+
+test('an old Node.js in a checkout hands over to the one that the checkout brings', () => {
+  const { status, stdout, stderr } = onNode('20.19.0', join(ROOT, 'bin/portolan.js'));
+  assert.equal(stdout, `${VERSION}\n`, stderr);
+  assert.equal(status, 0);
+});
+
+test('these tests run on the Node.js that the checkout brings, which is new enough for the package', () => {
+  const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
+  assert.ok(Number(process.versions.node.split('.')[0]) >= Number(/\d+/.exec(engines.node)?.[0]));
+  assert.match(read('bin/portolan.js'), new RegExp(`OLDEST = ${/\d+/.exec(engines.node)?.[0]};`));
+});
+
+test('R-A1 the compiled package crawls', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'portolan-built-'));
+  const web = await startWebServer({
+    hosts: [{ address: '127.0.0.1', page: ({ path }) => (path === '/' ? page('home', ['/a']) : page(path)) }],
+  });
+  try {
+    execFileSync(process.execPath, [
+      join(ROOT, 'node_modules/typescript/bin/tsc'),
+      '-p',
+      join(ROOT, 'tsconfig.build.json'),
+      '--outDir',
+      join(dir, 'dist'),
+    ]);
+    cpSync(join(ROOT, 'bin'), join(dir, 'bin'), { recursive: true });
+    cpSync(join(ROOT, 'package.json'), join(dir, 'package.json'));
+    symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
+    const args = ['crawl', web.origin('127.0.0.1'), '--out', join(dir, 'out'), '--delay', '5ms', '--allow-net', '127.0.0.0/8'];
+    const end = await capture(process.execPath, [join(dir, 'bin/portolan.js'), ...args]);
+    assert.equal(end.code, 0, end.stderr);
+    assert.match(end.stderr, /fetched: ok 2\n/);
+    const library = (await import(`file://${join(dir, 'dist/index.js')}`)) as { VERSION: string };
+    assert.equal(library.VERSION, VERSION);
+    assert.ok(existsSync(join(dir, 'dist/index.d.ts')));
+  } finally {
+    await web.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
+
+/** Runs a script with --version on a Node.js that says it is another version. */
+function onNode(version: string, script: string): { readonly status: number | null; readonly stdout: string; readonly stderr: string } {
+  const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`;
+  const { NODE_OPTIONS: _, ...env } = process.env;
+  return spawnSync(
+    process.execPath,
+    ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, fileURLToPath(new URL(`file://${script}`)), '--version'],
+    { encoding: 'utf8', env },
+  );
+}
