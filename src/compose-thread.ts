@@ -60,7 +60,7 @@ export async function composeThread(): Promise<void> {
     channel,
     canonicalize: createCanonicalizer(DEFAULT_CANONICAL_OPTIONS),
     domains: new DomainTable(),
-    scope: createScope({ mode, include, exclude, maxDepth: rules.maxDepth, maxUrlBytes, maxParameters, maxSegmentRepeats }, data.seeds, []),
+    scope: createScope({ mode, include, exclude, maxDepth: rules.maxDepth, maxUrlBytes, maxParameters, maxSegmentRepeats }, data.areas, []),
     handlers: createHandlers(),
     simhasher: new SimHasher(),
     blocklist: { current: data.blocklist === undefined ? Blocklist.parse('', '') : Blocklist.parse(data.blocklist.text, data.blocklist.file) },

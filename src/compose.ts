@@ -20,6 +20,7 @@ import { emptyTotals, overall, type TotalsSnapshot } from './engine/accounting.t
 import { Coordinator, type CoordinatorEvents, type EndReport } from './engine/coordinator.ts';
 import { checkMeta, CRAWL_FORMAT_VERSION, type CrawlMeta, parseMeta } from './engine/crawl-meta.ts';
 import type { FromThread, ToThread } from './engine/messages.ts';
+import { scopeSeeds } from './engine/scope-seeds.ts';
 import { seedMessages } from './engine/seed-messages.ts';
 import { createAddressGuard } from './net/address-guard.ts';
 import { Blocklist } from './scope/blocklist.ts';
@@ -29,6 +30,9 @@ import { CANONICALIZER_VERSION, createCanonicalizer, DEFAULT_CANONICAL_OPTIONS, 
 import { VERSION } from './version.ts';
 
 const BLOCKLIST_POLL_MS = 1_000;
+/** Seeds that the threads know of, for the warcinfo record. */
+const SEEDS_SHOWN = 100;
+const SCOPE_SEEDS = 'state/scope-seeds.json';
 
 export interface CrawlHandle {
   /** Ends in an orderly way. */
@@ -58,17 +62,18 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
   const dir = resolve(config.output.dir);
   const seeds = config.seeds.map(parseSeed);
   checkParts(config, seeds);
-  requireSeeds(dir, seeds, config.scope.mode);
+  requireSeeds(dir, seeds);
   const blocklist = readBlocklist(config);
   const unlock = lockCrawl(join(dir, 'state', 'lock.db'));
   try {
     const meta = await openMeta(dir, config, options.force, startedAtMs);
+    const areas = await openScopeSeeds(dir, config.scope.mode, seeds);
     const threads = Math.min(config.run.threads ?? availableParallelism(), meta.shards);
     const addressDelay = config.politeness.addressDelay ?? config.politeness.delay;
     const gateOptions = { slots: config.frontier.backQueues, ratePerS: config.politeness.rate, pagesLeft: pagesLeft(config, dir, meta.shards), owedMsMax: 2 * addressDelay };
     const gate = createGateMemory(gateOptions);
     const data: ThreadData[] = Array.from({ length: threads }, (_, thread) => ({
-      config, seeds, shards: meta.shards, own: shardsOfThread(thread, threads, meta.shards), threads, dir, gate, gateOptions,
+      config: { ...config, seeds: config.seeds.slice(0, SEEDS_SHOWN) }, areas, shards: meta.shards, own: shardsOfThread(thread, threads, meta.shards), threads, dir, gate, gateOptions,
       bootId: bootId(clock.nowEpochMs()), configVersion: hashText(JSON.stringify(config)), blocklist,
     }));
     const entry = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
@@ -117,14 +122,18 @@ function checkParts(config: Config, seeds: readonly string[]): void {
   if (config.dns.servers.length > 0) createNodeResolver({ timeoutMs: config.dns.timeout, maxInFlight: 2, servers: config.dns.servers }).close();
 }
 
-/** A crawl that goes on needs its seeds again when they say what is in scope. */
-function requireSeeds(dir: string, seeds: readonly string[], mode: Config['scope']['mode']): void {
-  if (seeds.length > 0) return;
-  if (existsSync(join(dir, 'crawl.json'))) {
-    if (mode === 'web') return;
-    throw new PortolanError('PORTOLAN_SEED_NONE', `the seeds are missing, and scope "${mode}" is made from them`, { remedy: 'give the seeds that the crawl was started with' });
-  }
+function requireSeeds(dir: string, seeds: readonly string[]): void {
+  if (seeds.length > 0 || existsSync(join(dir, 'crawl.json'))) return;
   throw new PortolanError('PORTOLAN_SEED_NONE', 'there is nothing to start from', { remedy: 'give a URL, --seeds FILE, or seeds in the configuration' });
+}
+
+/** The areas of the crawl's scope: those it was started with and those of this run's seeds. */
+async function openScopeSeeds(dir: string, mode: Config['scope']['mode'], seeds: readonly string[]): Promise<readonly string[]> {
+  const disk = openDisk(dir);
+  const stored = disk.exists(SCOPE_SEEDS) ? (JSON.parse(Buffer.from(disk.readWhole(SCOPE_SEEDS)).toString('utf8')) as string[]) : [];
+  const all = scopeSeeds(mode, stored, seeds);
+  if (all.length > stored.length) await disk.writeWhole(SCOPE_SEEDS, Buffer.from(`${JSON.stringify(all, undefined, 1)}\n`));
+  return all;
 }
 
 function shardsOfThread(thread: number, threads: number, shards: number): number[] {

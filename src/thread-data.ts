@@ -7,7 +7,8 @@ import { PortolanError } from './core/errors.ts';
 
 export interface ThreadData {
   readonly config: Config;
-  readonly seeds: readonly string[];
+  /** Seeds that make the scope, one for each area; none for scope web. */
+  readonly areas: readonly string[];
   readonly shards: number;
   readonly own: readonly number[];
   readonly threads: number;

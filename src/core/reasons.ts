@@ -38,7 +38,6 @@ export const DROP_REASONS = [
   'forbidden-address', // the guard refuses every address of its host
   'page-budget', // the host's page budget of this cycle is spent
   'host-retired', // the host failed too often and was given up
-  'disk-budget', // the frontier outgrew its disk budget; lowest priority first
 ] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 

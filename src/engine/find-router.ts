@@ -12,6 +12,7 @@ import { bump, type Totals } from './accounting.ts';
 import { shardOfHost, type ThreadContext } from './context.ts';
 import type { Outbox } from './outbox.ts';
 
+const LETTER_H = 0x68;
 const BRACKET = 0x5d;
 const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
@@ -79,6 +80,8 @@ export class FindRouter {
         this.#reject(tally, 'nofollow');
         continue;
       }
+      // An absolute href in its serialised form is its own answer.
+      if (link.href.charCodeAt(0) === LETTER_H && this.#isLatelyKnown(tally, link.href, depth + 1)) continue;
       const target = resolver.resolve(link.href);
       if (target === '') {
         this.#reject(tally, resolver.rejected);

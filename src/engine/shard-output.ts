@@ -107,7 +107,7 @@ export class ShardOutput {
       userAgent: rules.userAgent,
       operator: config.agent.contact,
       robots: 'obey',
-      configuration: JSON.stringify({ ...config, seeds: config.seeds.slice(0, 100) }),
+      configuration: JSON.stringify(config),
     };
   }
 

@@ -294,18 +294,22 @@ class SqliteStore implements ShardStore {
     return new Promise((resolve, reject) => {
       fdatasync(fd, (error) => {
         this.#unsyncedBatches = false;
+        if (!this.#db.open) this.#closeWal();
         if (error) reject(error);
         else resolve();
       });
     });
   }
 
+  /** A sync that is under way ends before the log's descriptor is closed. */
   close(): void {
-    if (this.#walFd !== undefined && !this.#unsyncedBatches) {
-      closeSync(this.#walFd);
-      this.#walFd = undefined;
-    }
     if (this.#db?.open) this.#db.close();
+    if (!this.#unsyncedBatches) this.#closeWal();
+  }
+
+  #closeWal(): void {
+    if (this.#walFd !== undefined) closeSync(this.#walFd);
+    this.#walFd = undefined;
   }
 }
 

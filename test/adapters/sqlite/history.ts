@@ -38,15 +38,22 @@ export function assertPrefix(file: string): number {
       assert.equal(opened.nextHostId, seq + 1);
       assert.equal(store.readHost(1)?.fetched, seq);
     }
-    assert.deepEqual(opened.outbox.map((row) => row.seq), numbers(seq));
-    assert.deepEqual(opened.seenDeltas.map((delta) => delta.seq), numbers(seq));
+    assert.deepEqual(
+      opened.outbox.map((row) => row.seq),
+      numbers(seq),
+    );
+    assert.deepEqual(
+      opened.seenDeltas.map((delta) => delta.seq),
+      numbers(seq),
+    );
     const queued: number[] = [];
     store.scanEntries((_hostId, _level, one) => queued.push(one.keyLo));
     assert.deepEqual(queued, numbers(seq));
     let keys = 0;
     store.scanKeys(() => keys++);
     assert.equal(keys, seq * (PAGES + 1));
-    for (const number of [PAGES, seq * PAGES + PAGES - 1]) assert.equal(store.readPage(1, page(1, number).keyHi, page(1, number).keyLo) !== undefined, seq > 0);
+    for (const number of [PAGES, seq * PAGES + PAGES - 1])
+      assert.equal(store.readPage(1, page(1, number).keyHi, page(1, number).keyLo) !== undefined, seq > 0);
     return seq;
   } finally {
     store.close();

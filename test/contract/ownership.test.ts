@@ -1,0 +1,4 @@
+import { createStaticOwnership } from '../../src/adapters/memory/ownership.ts';
+import { ownershipContract } from './ownership.ts';
+
+ownershipContract('static', createStaticOwnership);
