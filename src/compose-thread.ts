@@ -30,7 +30,7 @@ import { VERSION } from './version.ts';
 /** Within a worker thread: puts its part of the node together and runs it. */
 export async function composeThread(): Promise<void> {
   const { thread, data, ports } = threadStart<ThreadData>();
-  const { config, shards, own, threads, dir } = data;
+  const { config, shards, own, threads } = data;
   const clock = createSystemClock();
   const random = createRandom();
   const metrics = createMemoryMetrics();
@@ -53,7 +53,14 @@ export async function composeThread(): Promise<void> {
     metrics,
     transport,
     dns: new DnsCache({
-      resolver, clock, guard, entriesMax: config.dns.cacheEntries, ttlMinMs: config.dns.ttlMin, ttlMaxMs: config.dns.ttlMax, notFoundMs: config.dns.negativeTtl, failedMs: config.politeness.faultPause,
+      resolver,
+      clock,
+      guard,
+      entriesMax: config.dns.cacheEntries,
+      ttlMinMs: config.dns.ttlMin,
+      ttlMaxMs: config.dns.ttlMax,
+      notFoundMs: config.dns.negativeTtl,
+      failedMs: config.politeness.faultPause,
       overrides: dnsOverrides(config.dns.resolve),
     }),
     guard,
@@ -63,7 +70,9 @@ export async function composeThread(): Promise<void> {
     scope: createScope({ mode, include, exclude, maxDepth: rules.maxDepth, maxUrlBytes, maxParameters, maxSegmentRepeats }, data.areas, []),
     handlers: createHandlers(),
     simhasher: new SimHasher(),
-    blocklist: { current: data.blocklist === undefined ? Blocklist.parse('', '') : Blocklist.parse(data.blocklist.text, data.blocklist.file) },
+    blocklist: {
+      current: data.blocklist === undefined ? Blocklist.parse('', '') : Blocklist.parse(data.blocklist.text, data.blocklist.file),
+    },
     bootId: data.bootId,
     configVersion: data.configVersion,
     software: `Portolan/${VERSION}`,

@@ -18,7 +18,7 @@ import type { Config } from './config/schema.ts';
 import { PortolanError } from './core/errors.ts';
 import { emptyTotals, overall, type TotalsSnapshot } from './engine/accounting.ts';
 import { Coordinator, type CoordinatorEvents, type EndReport } from './engine/coordinator.ts';
-import { checkMeta, CRAWL_FORMAT_VERSION, type CrawlMeta, parseMeta } from './engine/crawl-meta.ts';
+import { CRAWL_FORMAT_VERSION, type CrawlMeta, checkMeta, parseMeta } from './engine/crawl-meta.ts';
 import type { FromThread, ToThread } from './engine/messages.ts';
 import { scopeSeeds } from './engine/scope-seeds.ts';
 import { seedMessages } from './engine/seed-messages.ts';
@@ -27,7 +27,6 @@ import { Blocklist } from './scope/blocklist.ts';
 import { createScope } from './scope/scope.ts';
 import { dnsOverrides, shardFile, type ThreadData } from './thread-data.ts';
 import { CANONICALIZER_VERSION, createCanonicalizer, DEFAULT_CANONICAL_OPTIONS, parseSeed, SHARD_FUNCTION_VERSION } from './url/index.ts';
-import { VERSION } from './version.ts';
 
 const BLOCKLIST_POLL_MS = 1_000;
 /** Seeds that the threads know of, for the warcinfo record. */
@@ -70,11 +69,25 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
     const areas = await openScopeSeeds(dir, config.scope.mode, seeds);
     const threads = Math.min(config.run.threads ?? availableParallelism(), meta.shards);
     const addressDelay = config.politeness.addressDelay ?? config.politeness.delay;
-    const gateOptions = { slots: config.frontier.backQueues, ratePerS: config.politeness.rate, pagesLeft: pagesLeft(config, dir, meta.shards), owedMsMax: 2 * addressDelay };
+    const gateOptions = {
+      slots: config.frontier.backQueues,
+      ratePerS: config.politeness.rate,
+      pagesLeft: pagesLeft(config, dir, meta.shards),
+      owedMsMax: 2 * addressDelay,
+    };
     const gate = createGateMemory(gateOptions);
     const data: ThreadData[] = Array.from({ length: threads }, (_, thread) => ({
-      config: { ...config, seeds: config.seeds.slice(0, SEEDS_SHOWN) }, areas, shards: meta.shards, own: shardsOfThread(thread, threads, meta.shards), threads, dir, gate, gateOptions,
-      bootId: bootId(clock.nowEpochMs()), configVersion: hashText(JSON.stringify(config)), blocklist,
+      config: { ...config, seeds: config.seeds.slice(0, SEEDS_SHOWN) },
+      areas,
+      shards: meta.shards,
+      own: shardsOfThread(thread, threads, meta.shards),
+      threads,
+      dir,
+      gate,
+      gateOptions,
+      bootId: bootId(clock.nowEpochMs()),
+      configVersion: hashText(JSON.stringify(config)),
+      blocklist,
     }));
     const entry = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
     const group = spawnThreads(entry, data);
@@ -94,14 +107,28 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
       });
     };
     const coordinator = new Coordinator(
-      { shards: meta.shards, maxPages: config.limits.maxPages, maxTimeMs: config.limits.maxTime, seeds: seedMessages(seeds, meta.shards, canonicalize, startedAtMs) },
-      clock, channel, group.threads as readonly { post(message: ToThread): void }[], options.events, finish,
+      {
+        shards: meta.shards,
+        maxPages: config.limits.maxPages,
+        maxTimeMs: config.limits.maxTime,
+        seeds: seedMessages(seeds, meta.shards, canonicalize, startedAtMs),
+      },
+      clock,
+      channel,
+      group.threads as readonly { post(message: ToThread): void }[],
+      options.events,
+      finish,
     );
     group.threads.forEach((thread, number) => {
       thread.onMessage((message) => coordinator.receive(number, message as FromThread));
       thread.onExit((error) => coordinator.threadDied(number, error));
     });
-    stopBlocklist = watchBlocklist(config, clock, (text, file) => coordinator.send({ type: 'blocklist', text, file }), (text) => options.events.notice(-1, text));
+    stopBlocklist = watchBlocklist(
+      config,
+      clock,
+      (text, file) => coordinator.send({ type: 'blocklist', text, file }),
+      (text) => options.events.notice(-1, text),
+    );
     return {
       stop: () => coordinator.stop('stopped'),
       pause: () => coordinator.send({ type: 'pause' }),
@@ -119,12 +146,15 @@ function checkParts(config: Config, seeds: readonly string[]): void {
   createAddressGuard({ allowNets: config.net.allow });
   createScope({ ...config.scope, maxDepth: config.scope.maxDepth }, seeds, []);
   dnsOverrides(config.dns.resolve);
-  if (config.dns.servers.length > 0) createNodeResolver({ timeoutMs: config.dns.timeout, maxInFlight: 2, servers: config.dns.servers }).close();
+  if (config.dns.servers.length > 0)
+    createNodeResolver({ timeoutMs: config.dns.timeout, maxInFlight: 2, servers: config.dns.servers }).close();
 }
 
 function requireSeeds(dir: string, seeds: readonly string[]): void {
   if (seeds.length > 0 || existsSync(join(dir, 'crawl.json'))) return;
-  throw new PortolanError('PORTOLAN_SEED_NONE', 'there is nothing to start from', { remedy: 'give a URL, --seeds FILE, or seeds in the configuration' });
+  throw new PortolanError('PORTOLAN_SEED_NONE', 'there is nothing to start from', {
+    remedy: 'give a URL, --seeds FILE, or seeds in the configuration',
+  });
 }
 
 /** The areas of the crawl's scope: those it was started with and those of this run's seeds. */
@@ -223,12 +253,20 @@ function readBlocklist(config: Config): { text: string; file: string } | undefin
     return { text, file };
   } catch (error) {
     if (error instanceof PortolanError) throw error;
-    throw new PortolanError('PORTOLAN_BLOCKLIST_INVALID', `the blocklist ${file} cannot be read: ${(error as Error).message}`, { cause: error, remedy: 'check the path given to --blocklist' });
+    throw new PortolanError('PORTOLAN_BLOCKLIST_INVALID', `the blocklist ${file} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+      remedy: 'check the path given to --blocklist',
+    });
   }
 }
 
 /** Reads the file again when it changes. A list that cannot be read keeps the one in force, said loudly. */
-function watchBlocklist(config: Config, clock: ReturnType<typeof createSystemClock>, changed: (text: string, file: string) => void, notice: (text: string) => void): () => void {
+function watchBlocklist(
+  config: Config,
+  clock: ReturnType<typeof createSystemClock>,
+  changed: (text: string, file: string) => void,
+  notice: (text: string) => void,
+): () => void {
   const file = config.politeness.blocklist;
   if (file === undefined) return () => {};
   let cancel = (): void => {};

@@ -31,7 +31,9 @@ export function dnsOverrides(pairs: readonly string[]): Map<string, string[]> {
     const colon = pair.indexOf(':');
     const address = pair.slice(colon + 1).replace(/^\[|\]$/g, '');
     if (colon <= 0 || isIP(address) === 0) {
-      throw new PortolanError('PORTOLAN_CONFIG_INVALID', `"${pair}" is not HOST:ADDR`, { remedy: 'give a name and an address such as www.example.com:192.0.2.7' });
+      throw new PortolanError('PORTOLAN_CONFIG_INVALID', `"${pair}" is not HOST:ADDR`, {
+        remedy: 'give a name and an address such as www.example.com:192.0.2.7',
+      });
     }
     const host = pair.slice(0, colon).toLowerCase();
     overrides.set(host, [...(overrides.get(host) ?? []), address]);

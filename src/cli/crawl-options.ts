@@ -1,6 +1,7 @@
 /** The flags of `crawl` and the configuration keys they stand for. Every flag is a key of the one schema; a flag wins over the file. */
-import { type Command, Option } from 'commander';
+
 import { readFileSync } from 'node:fs';
+import { type Command, Option } from 'commander';
 import { parse } from 'yaml';
 import { type Config, parseConfig } from '../config/schema.ts';
 import { PortolanError } from '../core/errors.ts';
@@ -26,8 +27,19 @@ interface Flag {
 }
 
 export const FLAGS: readonly Flag[] = [
-  { flag: '--out <dir>', key: 'output.dir', kind: 'text', help: 'directory of the crawl (default portolan-out); the same directory resumes' },
-  { flag: '--scope <mode>', key: 'scope.mode', kind: 'text', help: 'what may be crawled (default host)', choices: ['host', 'domain', 'prefix', 'web'] },
+  {
+    flag: '--out <dir>',
+    key: 'output.dir',
+    kind: 'text',
+    help: 'directory of the crawl (default portolan-out); the same directory resumes',
+  },
+  {
+    flag: '--scope <mode>',
+    key: 'scope.mode',
+    kind: 'text',
+    help: 'what may be crawled (default host)',
+    choices: ['host', 'domain', 'prefix', 'web'],
+  },
   { flag: '--include <regexp>', key: 'scope.include', kind: 'list', help: 'a URL must match one of these (repeatable)' },
   { flag: '--exclude <regexp>', key: 'scope.exclude', kind: 'list', help: 'a URL that matches one of these is rejected (repeatable)' },
   { flag: '--max-depth <n>', key: 'scope.maxDepth', kind: 'number', help: 'links from a seed' },
@@ -39,18 +51,34 @@ export const FLAGS: readonly Flag[] = [
   { flag: '--delay-factor <n>', key: 'politeness.delayFactor', kind: 'number', help: 'gap as a multiple of the last fetch (default 5)' },
   { flag: '--address-delay <time>', key: 'politeness.addressDelay', kind: 'text', help: 'least gap per address (default as --delay)' },
   { flag: '--rate <n>', key: 'politeness.rate', kind: 'text', help: 'requests per second over all hosts, such as 5/s' },
-  { flag: '--blocklist <file>', key: 'politeness.blocklist', kind: 'text', help: 'hosts, domains, CIDRs and /patterns/ never to fetch; read again when it changes' },
+  {
+    flag: '--blocklist <file>',
+    key: 'politeness.blocklist',
+    kind: 'text',
+    help: 'hosts, domains, CIDRs and /patterns/ never to fetch; read again when it changes',
+  },
   { flag: '--threads <n>', key: 'run.threads', kind: 'number', help: 'threads that run shards (default: processors)' },
   { flag: '--memory <size>', key: 'run.memory', kind: 'text', help: 'bound of caches and tables (default 256MiB)' },
   { flag: '--max-body <size>', key: 'fetch.maxBody', kind: 'text', help: 'largest decoded body (default 5MB)' },
   { flag: '--accept <types>', key: 'fetch.accept', kind: 'list', help: 'media types that are read, separated by commas' },
   { flag: '--dns <addr:port>', key: 'dns.servers', kind: 'list', help: 'name server to ask (repeatable)' },
   { flag: '--resolve <host:addr>', key: 'dns.resolve', kind: 'list', help: 'fixed address of a name (repeatable)' },
-  { flag: '--allow-net <cidr>', key: 'net.allow', kind: 'list', help: 'special range that may be contacted, such as 127.0.0.0/8 (repeatable)' },
+  {
+    flag: '--allow-net <cidr>',
+    key: 'net.allow',
+    kind: 'list',
+    help: 'special range that may be contacted, such as 127.0.0.0/8 (repeatable)',
+  },
   { flag: '--warc <on|off>', key: 'output.warc', kind: 'switch', help: 'write WARC files (default on)' },
   { flag: '--pages <on|off>', key: 'output.pages', kind: 'switch', help: 'write pages.jsonl (default on)' },
   { flag: '--text <on|off>', key: 'output.text', kind: 'switch', help: 'visible text in pages.jsonl (default off)' },
-  { flag: '--near-duplicates <what>', key: 'dedup.nearDuplicates', kind: 'text', help: 'keep or skip near-duplicates', choices: ['keep', 'skip'] },
+  {
+    flag: '--near-duplicates <what>',
+    key: 'dedup.nearDuplicates',
+    kind: 'text',
+    help: 'keep or skip near-duplicates',
+    choices: ['keep', 'skip'],
+  },
 ];
 
 const MAY_REPEAT = (value: string, before: readonly string[] | undefined): string[] => [...(before ?? []), value];
@@ -76,7 +104,7 @@ export function resolveConfig(seedArguments: readonly string[], flags: CrawlFlag
   const merged = structuredClone(file) as Record<string, unknown>;
   for (const { flag, key, kind } of FLAGS) {
     const value = flags[flagName(flag)];
-    if (value !== undefined) setKey(merged, key, valueOf(flag, kind, value));
+    if (value !== undefined) setKey(merged, key, flagValue(flag, kind, value));
   }
   const seeds = [...readSeedFile(flags.seeds), ...seedArguments];
   if (seeds.length > 0) merged['seeds'] = seeds;
@@ -90,15 +118,19 @@ function flagName(flag: string): string {
     .replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function valueOf(flag: string, kind: Kind, value: unknown): unknown {
+function flagValue(flag: string, kind: Kind, value: unknown): unknown {
   if (kind === 'switch') {
     if (value === 'on' || value === 'off') return value === 'on';
-    throw new PortolanError('PORTOLAN_CONFIG_INVALID', `${flag.split(' ')[0]} takes on or off, not "${String(value)}"`, { remedy: 'write it as in the help text' });
+    throw new PortolanError('PORTOLAN_CONFIG_INVALID', `${flag.split(' ')[0]} takes on or off, not "${String(value)}"`, {
+      remedy: 'write it as in the help text',
+    });
   }
   if (kind === 'number' || flag.startsWith('--rate')) {
     const number = Number(String(value).replace(flag.startsWith('--rate') ? /\/s$/ : /$^/, ''));
     if (Number.isFinite(number)) return number;
-    throw new PortolanError('PORTOLAN_CONFIG_INVALID', `${flag.split(' ')[0]} takes a number, not "${String(value)}"`, { remedy: 'give a plain number' });
+    throw new PortolanError('PORTOLAN_CONFIG_INVALID', `${flag.split(' ')[0]} takes a number, not "${String(value)}"`, {
+      remedy: 'give a plain number',
+    });
   }
   if (flag.startsWith('--accept')) return (value as string[]).flatMap((types) => types.split(',').map((type) => type.trim().toLowerCase()));
   return value;
@@ -115,7 +147,10 @@ function readConfigFile(file: string): Record<string, unknown> {
   try {
     return (parse(readFileSync(file, 'utf8')) ?? {}) as Record<string, unknown>;
   } catch (error) {
-    throw new PortolanError('PORTOLAN_CONFIG_UNREADABLE', `${file} cannot be read: ${(error as Error).message}`, { cause: error, remedy: 'check the path and the YAML' });
+    throw new PortolanError('PORTOLAN_CONFIG_UNREADABLE', `${file} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+      remedy: 'check the path and the YAML',
+    });
   }
 }
 
@@ -126,7 +161,10 @@ function readSeedFile(file: string | undefined): string[] {
   try {
     text = readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
-    throw new PortolanError('PORTOLAN_CONFIG_UNREADABLE', `the seed file ${file} cannot be read: ${(error as Error).message}`, { cause: error, remedy: 'check the path given to --seeds' });
+    throw new PortolanError('PORTOLAN_CONFIG_UNREADABLE', `the seed file ${file} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+      remedy: 'check the path given to --seeds',
+    });
   }
   const seeds: string[] = [];
   text.split(/\r?\n/).forEach((line, index) => {

@@ -14,7 +14,13 @@ export const EXIT = {
 } as const;
 
 export function exitCodeOf(code: ErrorCode | 'PORTOLAN_INTERNAL'): number {
-  if (code.startsWith('PORTOLAN_CONFIG') || code.startsWith('PORTOLAN_SEED') || code.startsWith('PORTOLAN_BLOCKLIST') || code === 'PORTOLAN_RUNTIME_TOO_OLD') return EXIT.usage;
+  if (
+    code.startsWith('PORTOLAN_CONFIG') ||
+    code.startsWith('PORTOLAN_SEED') ||
+    code.startsWith('PORTOLAN_BLOCKLIST') ||
+    code === 'PORTOLAN_RUNTIME_TOO_OLD'
+  )
+    return EXIT.usage;
   if (code.startsWith('PORTOLAN_STATE')) return EXIT.state;
   if (code.startsWith('PORTOLAN_DISK') || code === 'PORTOLAN_STORE_COMMIT_FAILED') return EXIT.disk;
   return EXIT.internal;

@@ -2,13 +2,23 @@
 import { Command, CommanderError } from 'commander';
 import { PortolanError } from '../core/errors.ts';
 import { VERSION } from '../version.ts';
-import { EXIT, exitCodeOf } from './exit-codes.ts';
 import { addCrawlOptions, type CrawlFlags } from './crawl-options.ts';
+import { EXIT, exitCodeOf } from './exit-codes.ts';
 
 export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command('portolan');
-  program.description('A polite, durable web crawler').version(VERSION).exitOverride().showHelpAfterError('(portolan --help shows what there is)').configureOutput({ outputError: (text, write) => write(`portolan: ${text}`) });
-  addCrawlOptions(program.command('crawl').argument('[seed...]', 'URLs to start from').description('crawl from the seeds; the same command again resumes')).action(async (seeds: string[], flags: CrawlFlags) => {
+  program
+    .description('A polite, durable web crawler')
+    .version(VERSION)
+    .exitOverride()
+    .showHelpAfterError('(portolan --help shows what there is)')
+    .configureOutput({ outputError: (text, write) => write(`portolan: ${text}`) });
+  addCrawlOptions(
+    program
+      .command('crawl')
+      .argument('[seed...]', 'URLs to start from')
+      .description('crawl from the seeds; the same command again resumes'),
+  ).action(async (seeds: string[], flags: CrawlFlags) => {
     const { crawl } = await import('./crawl.ts');
     process.exitCode = await crawl(seeds, flags);
   });

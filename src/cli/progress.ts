@@ -1,5 +1,5 @@
 /** Plain progress for people on standard error, events for machines on standard output. */
-import { overall, type Overall, sum } from '../engine/accounting.ts';
+import { type Overall, overall, sum } from '../engine/accounting.ts';
 import type { CoordinatorEvents } from '../engine/coordinator.ts';
 import type { ShardStatus } from '../engine/shard.ts';
 
@@ -72,6 +72,11 @@ function summary(statuses: readonly ShardStatus[]) {
     inFlight: total((s) => s.inFlight),
     active: total((s) => s.active),
     hosts: total((s) => s.hosts),
-    waiting: paused !== '' ? `, paused (${paused})` : Number.isFinite(wait) && wait > 2_000 && all.queued > 0 ? `, next fetch in ${Math.round(wait / 1_000)} s` : '',
+    waiting:
+      paused !== ''
+        ? `, paused (${paused})`
+        : Number.isFinite(wait) && wait > 2_000 && all.queued > 0
+          ? `, next fetch in ${Math.round(wait / 1_000)} s`
+          : '',
   };
 }

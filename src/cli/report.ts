@@ -1,11 +1,23 @@
 /** The closing report: report.json in the crawl's directory and a few lines for people. */
-import { overall, sum } from '../engine/accounting.ts';
+
 import type { CrawlReport } from '../compose.ts';
+import { overall, sum } from '../engine/accounting.ts';
 
 export function reportOf(report: CrawlReport) {
   const all = overall(report.statuses.map((status) => status.totals));
-  const total = (name: 'requests' | 'robotsRequests' | 'wireBytes' | 'bodyBytes' | 'exactDuplicates' | 'nearDuplicates' | 'storedPages' | 'interim' | 'reopened' | 'lostOutput'): number =>
-    report.statuses.reduce((a, status) => a + status.totals[name], 0);
+  const total = (
+    name:
+      | 'requests'
+      | 'robotsRequests'
+      | 'wireBytes'
+      | 'bodyBytes'
+      | 'exactDuplicates'
+      | 'nearDuplicates'
+      | 'storedPages'
+      | 'interim'
+      | 'reopened'
+      | 'lostOutput',
+  ): number => report.statuses.reduce((a, status) => a + status.totals[name], 0);
   return {
     format: 1,
     reason: report.reason,

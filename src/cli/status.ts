@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { recountRows, type RowCounts } from '../adapters/sqlite/recount.ts';
+import { type RowCounts, recountRows } from '../adapters/sqlite/recount.ts';
 import { readCrawlMeta, readTotals } from '../compose.ts';
-import { shardFile } from '../thread-data.ts';
 import { emptyTotals, lawGaps, merge, overall, sum, type TotalsSnapshot } from '../engine/accounting.ts';
+import { shardFile } from '../thread-data.ts';
 import { EXIT } from './exit-codes.ts';
 
 export async function status(dirArgument: string, flags: { readonly recount?: boolean; readonly json?: boolean }): Promise<number> {
@@ -38,7 +38,8 @@ async function recount(dir: string, shards: number, json: boolean): Promise<numb
   const outbox = counted.reduce((a, rows) => a + rows.outboxFinds, 0);
   if (outbox < all.inTransit) findings.push(`${all.inTransit} finds are in transit, ${outbox} in the outboxes`);
   const unaccounted = all.unaccounted + findings.length;
-  if (json) process.stdout.write(`${JSON.stringify({ ...all, unaccounted, findings, hosts: counted.reduce((a, rows) => a + rows.hosts, 0) })}\n`);
+  if (json)
+    process.stdout.write(`${JSON.stringify({ ...all, unaccounted, findings, hosts: counted.reduce((a, rows) => a + rows.hosts, 0) })}\n`);
   else process.stdout.write(`${describe({ ...all, unaccounted })}\n${findings.map((finding) => `- ${finding}\n`).join('')}`);
   return unaccounted === 0 ? EXIT.finished : EXIT.unaccounted;
 }
@@ -53,8 +54,10 @@ async function compareShard(dir: string, shard: number, rows: RowCounts, totals:
   rows.queued.forEach((count, level) => {
     same(`queued at level ${level}`, count, totals.queued[level] ?? 0);
   });
-  for (const name of Object.keys(merge([rows.fetched, totals.fetched]))) same(`fetched(${name})`, rows.fetched[name] ?? 0, totals.fetched[name] ?? 0);
-  for (const name of Object.keys(merge([rows.dropped, totals.dropped]))) same(`dropped(${name})`, rows.dropped[name] ?? 0, totals.dropped[name] ?? 0);
+  for (const name of Object.keys(merge([rows.fetched, totals.fetched])))
+    same(`fetched(${name})`, rows.fetched[name] ?? 0, totals.fetched[name] ?? 0);
+  for (const name of Object.keys(merge([rows.dropped, totals.dropped])))
+    same(`dropped(${name})`, rows.dropped[name] ?? 0, totals.dropped[name] ?? 0);
   same('admitted', sum(rows.fetched) + sum(rows.dropped) + rows.queued.reduce((a, b) => a + b, 0), totals.admitted);
   same('seen keys', rows.seenKeys, totals.admitted);
   findings.push(...rows.hostFindings);
@@ -94,7 +97,8 @@ async function comparePages(dir: string, shard: number, rows: RowCounts, totals:
   same('fetched', counts.fetched, sum(totals.fetched) + totals.reopened);
   same('dropped', counts.dropped, sum(totals.dropped));
   same('extracted', counts.found, totals.extracted);
-  for (const reason of Object.keys(merge([counts.rejected, totals.finderRejected]))) same(`rejected(${reason})`, counts.rejected[reason] ?? 0, totals.finderRejected[reason] ?? 0);
+  for (const reason of Object.keys(merge([counts.rejected, totals.finderRejected])))
+    same(`rejected(${reason})`, counts.rejected[reason] ?? 0, totals.finderRejected[reason] ?? 0);
   return findings;
 }
 
@@ -104,7 +108,12 @@ interface PageLine {
   readonly links?: { readonly found: number; readonly rejected: Readonly<Record<string, number>> };
 }
 
-function countLine(line: PageLine, counts: { fetched: number; dropped: number; found: number; rejected: Record<string, number> }, keys: Set<string>, findings: string[]): void {
+function countLine(
+  line: PageLine,
+  counts: { fetched: number; dropped: number; found: number; rejected: Record<string, number> },
+  keys: Set<string>,
+  findings: string[],
+): void {
   if (line.outcome === 'dropped') counts.dropped++;
   else counts.fetched++;
   // A redirect may be opened again by its own chain; any other outcome stands once.

@@ -48,7 +48,7 @@ export class ByteWriter {
   latin1(text: string): this {
     this.varint(text.length);
     this.#reserve(text.length);
-    this.#buffer.write(text, this.#length, "latin1");
+    this.#buffer.write(text, this.#length, 'latin1');
     this.#length += text.length;
     return this;
   }
@@ -57,7 +57,7 @@ export class ByteWriter {
     const bytes = Buffer.byteLength(text, 'utf8');
     this.varint(bytes);
     this.#reserve(bytes);
-    this.#buffer.write(text, this.#length, "utf8");
+    this.#buffer.write(text, this.#length, 'utf8');
     this.#length += bytes;
     return this;
   }
@@ -124,7 +124,7 @@ export class ByteReader {
   latin1(): string {
     const length = this.varint();
     this.#need(length);
-    const text = this.#buffer.toString("latin1", this.#at, this.#at + length);
+    const text = this.#buffer.toString('latin1', this.#at, this.#at + length);
     this.#at += length;
     return text;
   }
@@ -132,7 +132,7 @@ export class ByteReader {
   utf8(): string {
     const length = this.varint();
     this.#need(length);
-    const text = this.#buffer.toString("utf8", this.#at, this.#at + length);
+    const text = this.#buffer.toString('utf8', this.#at, this.#at + length);
     this.#at += length;
     return text;
   }

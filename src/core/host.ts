@@ -60,7 +60,18 @@ export interface HostRecord {
   address: string;
 }
 
-export const GAP_RULES = ['none', 'default', 'crawl-delay', 'duration', 'backoff', 'retry-after', 'set-aside', 'fault', 'restart', 'parked'] as const;
+export const GAP_RULES = [
+  'none',
+  'default',
+  'crawl-delay',
+  'duration',
+  'backoff',
+  'retry-after',
+  'set-aside',
+  'fault',
+  'restart',
+  'parked',
+] as const;
 export type GapRule = (typeof GAP_RULES)[number];
 
 export function newHostRecord(id: number, key: string, domain: string): HostRecord {

@@ -2,7 +2,7 @@
  * The records that flow through the engine, one direction: Find → QueueEntry → (lease, target, exchange) → PageRow or FateRow.
  * A URL key is the first 8 bytes of SHA-256 of the canonical URL, as two unsigned 32-bit halves (keyHi, keyLo); it is compared within its shard's hosts.
  */
-import { ByteReader, ByteWriter } from './bytes.ts';
+import { ByteReader, type ByteWriter } from './bytes.ts';
 import { type DropReason, FIND_KINDS, type FindKind, type OutcomeCode } from './reasons.ts';
 import type { EpochMs } from './time.ts';
 
@@ -178,7 +178,11 @@ export function readFinds(bytes: Uint8Array): Find[] {
 }
 
 function writeChain(out: ByteWriter, chain: RedirectChain): void {
-  out.varint(chain.hops).byte(chain.fromSeed ? 1 : 0).utf8(chain.cookies).varint(chain.urls.length);
+  out
+    .varint(chain.hops)
+    .byte(chain.fromSeed ? 1 : 0)
+    .utf8(chain.cookies)
+    .varint(chain.urls.length);
   for (const url of chain.urls) out.latin1(url);
 }
 

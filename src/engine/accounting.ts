@@ -94,8 +94,22 @@ export class Totals {
 }
 
 const NUMBERS = [
-  'extracted', 'finderKnown', 'local', 'seeds', 'known', 'admitted', 'interim', 'reopened', 'requests', 'robotsRequests', 'wireBytes', 'bodyBytes',
-  'exactDuplicates', 'nearDuplicates', 'storedPages', 'lostOutput',
+  'extracted',
+  'finderKnown',
+  'local',
+  'seeds',
+  'known',
+  'admitted',
+  'interim',
+  'reopened',
+  'requests',
+  'robotsRequests',
+  'wireBytes',
+  'bodyBytes',
+  'exactDuplicates',
+  'nearDuplicates',
+  'storedPages',
+  'lostOutput',
 ] as const;
 
 /** Of a shard that has not committed anything. */

@@ -5,10 +5,11 @@
  * Bodies of other shards of the process arrive after their commit and count for exact verdicts only. What is not committed yet is kept here,
  * so that two copies within one batch find each other.
  */
+
+import type { OutcomeCode } from '../core/reasons.ts';
 import type { NearIndex } from '../dedup/near-index.ts';
 import { exactEligible, nearEligible } from '../dedup/policy.ts';
 import type { SimHasher } from '../dedup/simhash.ts';
-import type { OutcomeCode } from '../core/reasons.ts';
 import type { ContentEntry } from '../ports/link-channel.ts';
 import type { ContentRow, ShardStore } from '../ports/shard-store.ts';
 

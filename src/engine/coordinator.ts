@@ -75,7 +75,14 @@ export class Coordinator {
   #cancelPoll: (() => void) | undefined;
   #cancelTime: (() => void) | undefined;
 
-  constructor(options: CoordinatorOptions, clock: Clock, channel: LinkChannel, threads: readonly ThreadLink[], events: CoordinatorEvents, done: (report: EndReport) => void) {
+  constructor(
+    options: CoordinatorOptions,
+    clock: Clock,
+    channel: LinkChannel,
+    threads: readonly ThreadLink[],
+    events: CoordinatorEvents,
+    done: (report: EndReport) => void,
+  ) {
     this.#options = options;
     this.#clock = clock;
     this.#channel = channel;
@@ -139,7 +146,15 @@ export class Coordinator {
     this.#started = true;
     this.#post({ type: 'start', scopeHosts: [...this.#scopeHosts] });
     for (const seed of this.#options.seeds) {
-      this.#channel.send({ kind: 'finds', from: SEED_SENDER, to: seed.to, seq: seed.seq, count: seed.count, blob: seed.blob, list: seed.list });
+      this.#channel.send({
+        kind: 'finds',
+        from: SEED_SENDER,
+        to: seed.to,
+        seq: seed.seq,
+        count: seed.count,
+        blob: seed.blob,
+        list: seed.list,
+      });
     }
     const { maxTimeMs } = this.#options;
     if (maxTimeMs > 0) this.#cancelTime = this.#clock.setTimer(maxTimeMs, () => this.stop('time-limit'));
@@ -181,7 +196,8 @@ export class Coordinator {
 
   #isOver(statuses: readonly ShardStatus[]): EndReason | undefined {
     if (this.#options.seeds.some((seed) => (this.#seedAcks.get(seed.to) ?? 0) < seed.seq)) return undefined;
-    if (this.#options.maxPages > 0 && statuses.some((s) => s.paused === 'pages') && statuses.every((s) => s.inFlight === 0)) return 'page-limit';
+    if (this.#options.maxPages > 0 && statuses.some((s) => s.paused === 'pages') && statuses.every((s) => s.inFlight === 0))
+      return 'page-limit';
     if (!statuses.every((status) => status.idle)) return undefined;
     for (const from of statuses) {
       for (const to of statuses) if ((from.sentSeq[to.shard] ?? 0) !== (to.takenSeq[from.shard] ?? 0)) return undefined;
@@ -206,7 +222,8 @@ export class Coordinator {
     this.#cancelPoll?.();
     this.#cancelTime?.();
     const metrics: Record<string, number> = {};
-    for (const part of this.#metrics.values()) for (const [name, value] of Object.entries(part)) metrics[name] = (metrics[name] ?? 0) + value;
+    for (const part of this.#metrics.values())
+      for (const [name, value] of Object.entries(part)) metrics[name] = (metrics[name] ?? 0) + value;
     this.#done({ reason, statuses: this.statuses(), metrics, error });
   }
 }

@@ -23,10 +23,14 @@ export interface CrawlMeta {
 export function parseMeta(text: string): CrawlMeta {
   const meta = parseJson(text) as Partial<CrawlMeta> | null | undefined;
   if (typeof meta?.format === 'number' && meta.format > CRAWL_FORMAT_VERSION) {
-    throw new PortolanError('PORTOLAN_STATE_NEWER', `the crawl was made by a newer version (format ${meta.format})`, { remedy: 'use that version' });
+    throw new PortolanError('PORTOLAN_STATE_NEWER', `the crawl was made by a newer version (format ${meta.format})`, {
+      remedy: 'use that version',
+    });
   }
   if (typeof meta?.format === 'number' && typeof meta.shards === 'number') return meta as CrawlMeta;
-  throw new PortolanError('PORTOLAN_STATE_DAMAGED', 'crawl.json cannot be read', { remedy: 'restore it from a backup, or start a new crawl in another directory' });
+  throw new PortolanError('PORTOLAN_STATE_DAMAGED', 'crawl.json cannot be read', {
+    remedy: 'restore it from a backup, or start a new crawl in another directory',
+  });
 }
 
 function parseJson(text: string): unknown {
@@ -44,9 +48,13 @@ export function checkMeta(stored: CrawlMeta, wanted: CrawlMeta, force: boolean):
     if (stored[name] !== wanted[name]) fixed.push(`${name} was ${stored[name]}, is ${wanted[name]}`);
   }
   if (fixed.length > 0) {
-    throw new PortolanError('PORTOLAN_STATE_MISMATCH', `this version makes other URL keys than the crawl was started with: ${fixed.join('; ')}`, {
-      remedy: 'use the version it was started with, or start a new crawl in another directory',
-    });
+    throw new PortolanError(
+      'PORTOLAN_STATE_MISMATCH',
+      `this version makes other URL keys than the crawl was started with: ${fixed.join('; ')}`,
+      {
+        remedy: 'use the version it was started with, or start a new crawl in another directory',
+      },
+    );
   }
   const differs: string[] = [];
   if (stored.scope.mode !== wanted.scope.mode) differs.push(`scope was ${stored.scope.mode}, is ${wanted.scope.mode}`);

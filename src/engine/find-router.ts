@@ -2,8 +2,9 @@
  * From what a page holds to finds on their way: resolve, scope, key, and then either this shard's own admission or another shard's lane.
  * Every link met is counted once here: finderKnown, finderRejected(reason), local or sent.
  */
-import type { Find, RedirectChain } from '../core/records.ts';
+
 import type { FindKind, RejectReason } from '../core/reasons.ts';
+import type { Find, RedirectChain } from '../core/records.ts';
 import { detached } from '../core/text.ts';
 import { isIpLiteral } from '../net/address-guard.ts';
 import type { ParsedPage } from '../parse/page.ts';
@@ -131,7 +132,15 @@ export class FindRouter {
   }
 
   /** One find that is not a link of a page: the target of a redirect. `exempt` finds pass scope (a seed's redirect). */
-  single(target: string, kind: FindKind, depth: number, via: string, nowMs: number, chain: RedirectChain | undefined, exempt: boolean): LinkTally {
+  single(
+    target: string,
+    kind: FindKind,
+    depth: number,
+    via: string,
+    nowMs: number,
+    chain: RedirectChain | undefined,
+    exempt: boolean,
+  ): LinkTally {
     const tally: LinkTally = { found: 1, known: 0, local: 0, sent: 0, rejected: {} };
     this.#totals.extracted++;
     this.#route(tally, target, splitUrl(target), kind, depth, via, Math.floor(nowMs / 1_000), nowMs, chain, exempt);
@@ -139,8 +148,16 @@ export class FindRouter {
   }
 
   #route(
-    tally: LinkTally, url: string, parts: SplitUrl, kind: FindKind, depth: number, via: string, foundAtS: number, nowMs: number,
-    chain: RedirectChain | undefined, exempt: boolean,
+    tally: LinkTally,
+    url: string,
+    parts: SplitUrl,
+    kind: FindKind,
+    depth: number,
+    via: string,
+    foundAtS: number,
+    nowMs: number,
+    chain: RedirectChain | undefined,
+    exempt: boolean,
   ): void {
     const { scope, canonicalize, blocklist } = this.#context;
     const canonical = canonicalize(url);

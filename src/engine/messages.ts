@@ -12,7 +12,12 @@ export type ToThread =
 
 export type FromThread =
   | { readonly type: 'opened'; readonly statuses: readonly ShardStatus[]; readonly scopeHosts: readonly string[] }
-  | { readonly type: 'status'; readonly round: number; readonly statuses: readonly ShardStatus[]; readonly metrics: Readonly<Record<string, number>> }
+  | {
+      readonly type: 'status';
+      readonly round: number;
+      readonly statuses: readonly ShardStatus[];
+      readonly metrics: Readonly<Record<string, number>>;
+    }
   | { readonly type: 'committed'; readonly shard: number; readonly commitSeq: number; readonly pages: number }
   | { readonly type: 'rotated'; readonly shard: number; readonly file: string }
   | { readonly type: 'notice'; readonly shard: number; readonly text: string }

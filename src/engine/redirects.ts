@@ -14,7 +14,13 @@ export type RedirectStep =
 const COOKIES_MAX = 4_096;
 
 export function redirectStep(
-  entry: QueueEntry, from: string, fromHost: string, target: string, targetHost: string, setCookies: readonly string[], maxRedirects: number,
+  entry: QueueEntry,
+  from: string,
+  fromHost: string,
+  target: string,
+  targetHost: string,
+  setCookies: readonly string[],
+  maxRedirects: number,
 ): RedirectStep {
   const before = entry.chain;
   const hops = (before?.hops ?? 0) + 1;

@@ -5,11 +5,19 @@
  * to another host is an errand for that host's shard, under that host's lease; meanwhile this host sleeps with a deadline. Five hops at most
  * (RFC 9309 section 2.3.1.2). Records live in the store; the cache may forget them at any time, except those no batch has written yet.
  */
-import type { Random } from '../ports/random.ts';
+
 import type { ErrandAnswer } from '../ports/link-channel.ts';
+import type { Random } from '../ports/random.ts';
 import type { RobotsRow, ShardStore } from '../ports/shard-store.ts';
 import { type CachedRobots, RobotsCache } from '../robots/cache.ts';
-import { nextRobotsRecord, parseMaxAge, type RobotsAnswer, type RobotsOptions, type RobotsRecord, robotsGivenUp } from '../robots/policy.ts';
+import {
+  nextRobotsRecord,
+  parseMaxAge,
+  type RobotsAnswer,
+  type RobotsOptions,
+  type RobotsRecord,
+  robotsGivenUp,
+} from '../robots/policy.ts';
 
 export const ROBOTS_HOPS_MAX = 5;
 /** An errand unanswered for so long counts as a time-out. */

@@ -8,7 +8,12 @@ import type { SeedMessage } from './coordinator.ts';
 const SEEDS_PER_MESSAGE = 1_000;
 
 /** `seeds` as from parseSeed. The list's name is the hash of its text: another list is numbered anew, what is known in it stays known. */
-export function seedMessages(seeds: readonly string[], shards: number, canonicalize: (url: string) => string, nowEpochMs: number): SeedMessage[] {
+export function seedMessages(
+  seeds: readonly string[],
+  shards: number,
+  canonicalize: (url: string) => string,
+  nowEpochMs: number,
+): SeedMessage[] {
   const hash = createHash('sha256');
   for (const seed of seeds) hash.update(`${seed}\n`);
   const list = hash.digest('hex').slice(0, 16);
@@ -35,7 +40,11 @@ function encode(seeds: readonly string[], canonicalize: (url: string) => string,
   let via: string | undefined;
   for (const url of seeds) {
     urlKey(canonicalize(url), key);
-    writeFind(out, { url, keyHi: key[0]!, keyLo: key[1]!, kind: 'seed', depth: 0, via: '', foundAtS: Math.floor(nowEpochMs / 1_000), chain: undefined }, via);
+    writeFind(
+      out,
+      { url, keyHi: key[0]!, keyLo: key[1]!, kind: 'seed', depth: 0, via: '', foundAtS: Math.floor(nowEpochMs / 1_000), chain: undefined },
+      via,
+    );
     via = '';
   }
   return out.take();

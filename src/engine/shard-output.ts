@@ -7,8 +7,22 @@
 import type { Config } from '../config/schema.ts';
 import { wholeMembersLength } from '../output/gzip-member.ts';
 import { encodePageLine, type PageLineRecord, wholeLinesLength } from '../output/pages-jsonl.ts';
-import { LedgerEncoder, type LedgerEnd, LedgerReader, type LedgerRecord, type LedgerStart, wholeFramesLength } from '../output/politeness-ledger.ts';
-import { listSegments, openSegments, type SegmentMark, type SegmentOpenReport, type SegmentPosition, type SegmentWriter } from '../output/segment-writer.ts';
+import {
+  LedgerEncoder,
+  type LedgerEnd,
+  LedgerReader,
+  type LedgerRecord,
+  type LedgerStart,
+  wholeFramesLength,
+} from '../output/politeness-ledger.ts';
+import {
+  listSegments,
+  openSegments,
+  type SegmentMark,
+  type SegmentOpenReport,
+  type SegmentPosition,
+  type SegmentWriter,
+} from '../output/segment-writer.ts';
 import { type WarcEncoded, WarcEncoder, type WarcExchange, type WarcInfo } from '../output/warc.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import { KeyTable } from '../seen/key-table.ts';
@@ -78,7 +92,15 @@ export class ShardOutput {
 
   #openPages(mark: SegmentMark | undefined) {
     return openSegments(
-      { store: this.#blobs, dir: 'pages', prefix: 'pages', shard: this.#shard, suffix: '.jsonl', maxBytes: PAGES_SEGMENT_BYTES, wholeLength: wholeLinesLength },
+      {
+        store: this.#blobs,
+        dir: 'pages',
+        prefix: 'pages',
+        shard: this.#shard,
+        suffix: '.jsonl',
+        maxBytes: PAGES_SEGMENT_BYTES,
+        wholeLength: wholeLinesLength,
+      },
       mark,
     );
   }
@@ -114,7 +136,13 @@ export class ShardOutput {
   #ledgerHeader(): Uint8Array {
     const { clock, bootId, configVersion, rules } = this.#context;
     return this.#ledgerEncoder.header({
-      kind: 'header', shard: this.#shard, bootId, monoMs: clock.nowMonoMs(), epochMs: clock.nowEpochMs(), configVersion, agent: rules.userAgent,
+      kind: 'header',
+      shard: this.#shard,
+      bootId,
+      monoMs: clock.nowMonoMs(),
+      epochMs: clock.nowEpochMs(),
+      configVersion,
+      agent: rules.userAgent,
     });
   }
 

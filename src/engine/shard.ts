@@ -7,9 +7,9 @@
  * is called once and what is in memory is thrown away.
  */
 import { assert, PortolanError } from '../core/errors.ts';
-import { hostDueMs, queuedTotal, type HostState } from '../core/host.ts';
-import { type FateRow, type Find, type PageRow, type QueueEntry, readFinds } from '../core/records.ts';
+import { type HostState, hostDueMs, queuedTotal } from '../core/host.ts';
 import { type DropReason, OUTCOME_CODES, type OutcomeCode, type RejectReason } from '../core/reasons.ts';
+import { type FateRow, type Find, type PageRow, type QueueEntry, readFinds } from '../core/records.ts';
 import { detached } from '../core/text.ts';
 import type { EpochMs } from '../core/time.ts';
 import { contentHash } from '../dedup/exact.ts';
@@ -30,13 +30,13 @@ import { SEED_SENDER } from '../ports/link-channel.ts';
 import type { Batch, OpenedShard, TakenRow } from '../ports/shard-store.ts';
 import type { CachedRobots } from '../robots/cache.ts';
 import { parseRobotsTags } from '../robots/page-rules.ts';
-import { parseMaxAge, ROBOTS_DEFAULTS, type RobotsAnswer } from '../robots/policy.ts';
-import { isRunName, readManifest, type RunManifest, SeenDamaged } from '../seen/manifest.ts';
+import { ROBOTS_DEFAULTS } from '../robots/policy.ts';
+import { isRunName, type RunManifest, readManifest, SeenDamaged } from '../seen/manifest.ts';
 import { SeenSet, type SeenSetOptions } from '../seen/seen-set.ts';
-import { keyHex, LinkResolver, splitUrl, type SplitUrl } from '../url/index.ts';
+import { keyHex, LinkResolver, type SplitUrl, splitUrl } from '../url/index.ts';
 import { bump, Totals, type TotalsSnapshot } from './accounting.ts';
 import { ContentDesk, type ContentVerdict } from './content-desk.ts';
-import { shardOfHost, type ShardPorts, type ThreadContext } from './context.ts';
+import { type ShardPorts, shardOfHost, type ThreadContext } from './context.ts';
 import { FindRouter, type LinkTally } from './find-router.ts';
 import { Outbox } from './outbox.ts';
 import { redirectStep } from './redirects.ts';
@@ -196,7 +196,8 @@ export class Shard {
         maxQueuedPerHost: config.frontier.maxQueuedPerHost,
         maxSubdomains: rules.maxSubdomains,
         fairSlots: Math.max(1, Math.floor(config.frontier.backQueues / context.shards)),
-        demoted: (host) => rules.skipNearDuplicates && host.judged >= JUDGED_MIN && host.nearDuplicates >= config.dedup.demoteShare * host.judged,
+        demoted: (host) =>
+          rules.skipNearDuplicates && host.judged >= JUDGED_MIN && host.nearDuplicates >= config.dedup.demoteShare * host.judged,
       },
       ports.store,
       context.random,
@@ -207,11 +208,21 @@ export class Shard {
     this.#robots = new RobotsDesk(
       ports.store,
       context.random,
-      { ...ROBOTS_DEFAULTS, ttlMs: config.robots.ttl, retryMsMin: config.robots.retryMin, retryMsMax: config.robots.retryMax, giveUpMs: config.robots.giveUp },
+      {
+        ...ROBOTS_DEFAULTS,
+        ttlMs: config.robots.ttl,
+        retryMsMin: config.robots.retryMin,
+        retryMsMax: config.robots.retryMax,
+        giveUpMs: config.robots.giveUp,
+      },
       config.agent.token,
       Math.max(1_048_576, config.run.memory / 16 / context.shards),
     );
-    this.#near = new NearIndex({ disk: ports.disk, dir: 'near', memoryBytes: Math.max(2_097_152, Math.floor(config.run.memory / 8 / context.shards)) });
+    this.#near = new NearIndex({
+      disk: ports.disk,
+      dir: 'near',
+      memoryBytes: Math.max(2_097_152, Math.floor(config.run.memory / 8 / context.shards)),
+    });
     this.#content = new ContentDesk(ports.store, this.#near, context.simhasher, config.dedup.distance, this.#opened.nextContentId);
     const marks = parseMarks(this.#opened.marks);
     this.#output = new ShardOutput(context, id, ports.blobs, marks, (file) => events.rotated(id, file));
@@ -303,7 +314,8 @@ export class Shard {
   /** Pages whose body the WARC has lost, or whose line pages.jsonl has lost, are fetched again; lost lines of drops are written again. */
   #queueLostPages(): void {
     const lost = new Map<string, PageRow>();
-    for (const page of [...this.#pagesLostByWarc(), ...this.#pagesWithoutLine()]) lost.set(`${page.hostId}/${keyHex(page.keyHi, page.keyLo)}`, page);
+    for (const page of [...this.#pagesLostByWarc(), ...this.#pagesWithoutLine()])
+      lost.set(`${page.hostId}/${keyHex(page.keyHi, page.keyLo)}`, page);
     for (const page of lost.values()) {
       const parts = splitUrl(page.url);
       const memory = this.#frontier.host(parts.hostKey);
@@ -340,11 +352,16 @@ export class Shard {
     });
     for (const fate of drops) {
       const { url, reason, via, depth, atMs } = fate;
-      this.#output.appendDrop(encodeDropLine({ url, key: keyHex(fate.keyHi, fate.keyLo), host: splitUrl(url).hostKey, reason, detail: '', via, depth, atMs }));
+      this.#output.appendDrop(
+        encodeDropLine({ url, key: keyHex(fate.keyHi, fate.keyLo), host: splitUrl(url).hostKey, reason, detail: '', via, depth, atMs }),
+      );
       this.#totals.lostOutput++;
     }
     if (drops.length > 0) this.#markDirty();
-    this.#events.notice(this.id, `pages.jsonl ${lossOf(pages)}; ${lost.length} pages are fetched again, ${drops.length} lines of dropped URLs are written again`);
+    this.#events.notice(
+      this.id,
+      `pages.jsonl ${lossOf(pages)}; ${lost.length} pages are fetched again, ${drops.length} lines of dropped URLs are written again`,
+    );
     return lost;
   }
 
@@ -352,7 +369,11 @@ export class Shard {
   #restoreHosts(now: number): void {
     const { addressDelayMs } = this.#context.rules;
     const clockBackMs = Math.max(0, parseMarks(this.#opened.marks).atMs - now);
-    if (clockBackMs > CLOCK_STEP_MS) this.#events.notice(this.id, `the clock stands ${Math.round(clockBackMs / 1_000)} s before the last commit: pauses go on with what was left of them`);
+    if (clockBackMs > CLOCK_STEP_MS)
+      this.#events.notice(
+        this.id,
+        `the clock stands ${Math.round(clockBackMs / 1_000)} s before the last commit: pauses go on with what was left of them`,
+      );
     const sinceMs = now - Math.max(0, addressDelayMs - this.#context.config.politeness.delay);
     this.#frontier.restore(this.#opened.nextHostId, now, clockBackMs, sinceMs, (host) => {
       if (host.address === '') return;
@@ -365,8 +386,8 @@ export class Shard {
   #replayDebts(now: number): void {
     const debts = new Map<string, LedgerDebt>();
     const owe = (hostKey: string, address: string): LedgerDebt => {
-      let debt = debts.get(hostKey);
-      if (debt === undefined) debts.set(hostKey, (debt = { addresses: new Set(), owedMs: 0, slowDowns: 0 }));
+      const debt = debts.get(hostKey) ?? { addresses: new Set(), owedMs: 0, slowDowns: 0 };
+      debts.set(hostKey, debt);
       debt.addresses.add(address);
       return debt;
     };
@@ -396,7 +417,10 @@ export class Shard {
     if (memory === undefined) return;
     const { record } = memory;
     record.backoff = Math.min(record.backoff + debt.slowDowns, BACKOFF_MAX);
-    const gap = gapAfter({ durationMs: record.lastDurationMs, crawlDelayMs: record.crawlDelayMs, backoff: record.backoff, retryAfterMs: undefined }, gapOptions(config));
+    const gap = gapAfter(
+      { durationMs: record.lastDurationMs, crawlDelayMs: record.crawlDelayMs, backoff: record.backoff, retryAfterMs: undefined },
+      gapOptions(config),
+    );
     const wholeMs = Math.max(gap.owedMs, debt.owedMs);
     // What a commit already knows may reach further, as a Retry-After does; it counted from the end that it knows of.
     const knownMs = Math.min(record.lastEndMs, now) + record.owedMs - now;
@@ -476,7 +500,13 @@ export class Shard {
     const parts = splitUrl(message.url);
     const memory = this.#frontier.hostOrCreate(parts.hostKey, this.#context.domains.registrableDomain(parts.host));
     if (memory === undefined || memory.record.state !== 'open' || this.#frontier.isApart(memory)) {
-      this.#context.channel.send({ kind: 'errand-reply', from: this.id, to: message.from, id: message.id, answer: { kind: 'failed', code: 'host-closed' } });
+      this.#context.channel.send({
+        kind: 'errand-reply',
+        from: this.id,
+        to: message.from,
+        id: message.id,
+        answer: { kind: 'failed', code: 'host-closed' },
+      });
       return;
     }
     const jobs = this.#errands.get(memory.record.id) ?? [];
@@ -629,7 +659,8 @@ export class Shard {
       const entry = this.#frontier.peek(memory, now);
       if (entry === undefined) break;
       const parts = partsOf(entry, record.key);
-      const blocked = this.#context.blocklist.current.size === 0 ? undefined : this.#context.blocklist.current.matchesUrl(urlOf(parts), parts);
+      const blocked =
+        this.#context.blocklist.current.size === 0 ? undefined : this.#context.blocklist.current.matchesUrl(urlOf(parts), parts);
       if (blocked !== undefined) {
         this.#drop(memory, entry, parts, 'blocklisted', blocked, now);
         continue;
@@ -674,7 +705,10 @@ export class Shard {
     }
     const max = this.#context.config.politeness.crawlDelayMax;
     if (delay <= max) return false;
-    this.#events.notice(this.id, `${record.key} asks for a Crawl-delay of ${delay / 1_000} s, over the bound of ${max / 1_000} s: it is set apart with ${queuedTotal(record)} URLs`);
+    this.#events.notice(
+      this.id,
+      `${record.key} asks for a Crawl-delay of ${delay / 1_000} s, over the bound of ${max / 1_000} s: it is set apart with ${queuedTotal(record)} URLs`,
+    );
     this.#context.metrics.count('portolan_hosts_apart_total');
     record.gapRule = 'parked';
     this.#frontier.setApart(memory);
@@ -697,7 +731,10 @@ export class Shard {
   #closeHost(memory: HostMemory, state: Exclude<HostState, 'open'>, now: number): void {
     memory.record.state = state;
     this.#frontier.touch(memory);
-    this.#events.notice(this.id, `${memory.record.key} is closed: ${CLOSED_REASONS[state]}; ${queuedTotal(memory.record)} URLs are dropped`);
+    this.#events.notice(
+      this.id,
+      `${memory.record.key} is closed: ${CLOSED_REASONS[state]}; ${queuedTotal(memory.record)} URLs are dropped`,
+    );
     this.#dropClosed(memory, now);
   }
 
@@ -721,7 +758,13 @@ export class Shard {
 
   #failErrands(memory: HostMemory): void {
     for (const job of this.#errands.get(memory.record.id) ?? []) {
-      this.#context.channel.send({ kind: 'errand-reply', from: this.id, to: job.from, id: job.id, answer: { kind: 'failed', code: 'host-closed' } });
+      this.#context.channel.send({
+        kind: 'errand-reply',
+        from: this.id,
+        to: job.from,
+        id: job.id,
+        answer: { kind: 'failed', code: 'host-closed' },
+      });
     }
     this.#errands.delete(memory.record.id);
     memory.errands = 0;
@@ -734,7 +777,9 @@ export class Shard {
     const url = urlOf(parts);
     const { keyHi, keyLo, via, depth } = entry;
     this.#fates.push({ hostId: memory.record.id, keyHi, keyLo, reason, atMs: now, url, via, depth });
-    this.#output.appendDrop(encodeDropLine({ url, key: keyHex(keyHi, keyLo), host: memory.record.key, reason, detail, via, depth, atMs: now }));
+    this.#output.appendDrop(
+      encodeDropLine({ url, key: keyHex(keyHi, keyLo), host: memory.record.key, reason, detail, via, depth, atMs: now }),
+    );
     this.#markDirty();
   }
 
@@ -766,7 +811,10 @@ export class Shard {
       return;
     }
     const { blocklist } = this.#context;
-    const allowed = blocklist.current.size === 0 ? entry.allowed : entry.allowed.filter((address) => blocklist.current.matchesAddress(address) === undefined);
+    const allowed =
+      blocklist.current.size === 0
+        ? entry.allowed
+        : entry.allowed.filter((address) => blocklist.current.matchesAddress(address) === undefined);
     if (allowed.length === 0) {
       this.#closeHost(memory, 'forbidden', now);
       return;
@@ -819,13 +867,17 @@ export class Shard {
     const lease = this.#lease(memory, entry);
     const cookies = entry.chain?.cookies ?? '';
     const headers = requestHeaders(this.#agent(), {}, cookies === '' ? [] : [['Cookie', cookies]]);
-    this.#exchange(memory, lease, parts, address, headers, 'page', robots.record.bodySha256, (result) => this.#endPage(memory, lease, entry, parts, headers, result));
+    this.#exchange(memory, lease, parts, address, headers, 'page', robots.record.bodySha256, (result) =>
+      this.#endPage(memory, lease, entry, parts, headers, result),
+    );
   }
 
   #startRobots(memory: HostMemory, parts: SplitUrl, address: string, origin: string, hops: number, job: ErrandJob | undefined): void {
     const lease = this.#lease(memory, ROBOTS_ENTRY);
     const headers = requestHeaders({ ...this.#agent(), accept: 'text/plain,*/*;q=0.5' });
-    this.#exchange(memory, lease, parts, address, headers, 'robots', '', (result) => this.#endRobots(memory, parts, origin, hops, job, result));
+    this.#exchange(memory, lease, parts, address, headers, 'robots', '', (result) =>
+      this.#endRobots(memory, parts, origin, hops, job, result),
+    );
   }
 
   #agent(): { readonly userAgent: string; readonly from?: string } {
@@ -840,7 +892,13 @@ export class Shard {
   }
 
   #exchange(
-    memory: HostMemory, lease: Lease, parts: SplitUrl, address: string, headers: HeaderList, what: 'page' | 'robots', robotsSha: string,
+    memory: HostMemory,
+    lease: Lease,
+    parts: SplitUrl,
+    address: string,
+    headers: HeaderList,
+    what: 'page' | 'robots',
+    robotsSha: string,
     done: (result: ExchangeResult) => void,
   ): void {
     const { clock, config, transport } = this.#context;
@@ -851,9 +909,18 @@ export class Shard {
     this.#frontier.countFetch(memory);
     this.#inFlight++;
     this.#output.ledgerStart({
-      kind: 'start', lease: leaseId, what, scheme: parts.scheme, hostKey: record.key, path: parts.pathQuery, address,
-      gapOwedMs: record.owedMs, gapRule: record.gapRule, robotsHash: robotsSha === '' ? undefined : robotsSha.slice(0, 16),
-      monoMs: clock.nowMonoMs(), epochMs: clock.nowEpochMs(),
+      kind: 'start',
+      lease: leaseId,
+      what,
+      scheme: parts.scheme,
+      hostKey: record.key,
+      path: parts.pathQuery,
+      address,
+      gapOwedMs: record.owedMs,
+      gapRule: record.gapRule,
+      robotsHash: robotsSha === '' ? undefined : robotsSha.slice(0, 16),
+      monoMs: clock.nowMonoMs(),
+      epochMs: clock.nowEpochMs(),
     });
     this.#requests.set(leaseId, [leaseId, record.key, address]);
     const maxBodyBytes = what === 'robots' ? ROBOTS_DEFAULTS.bodyBytesMax : config.fetch.maxBody;
@@ -891,11 +958,20 @@ export class Shard {
   #accepts(mediaType: string): boolean {
     // A missing or generic type is judged by its first bytes, later.
     if (mediaType === '' || mediaType === 'application/octet-stream') return true;
-    return this.#context.config.fetch.accept.some((want) => want === '*/*' || want === mediaType || (want.endsWith('/*') && mediaType.startsWith(want.slice(0, -1))));
+    return this.#context.config.fetch.accept.some(
+      (want) => want === '*/*' || want === mediaType || (want.endsWith('/*') && mediaType.startsWith(want.slice(0, -1))),
+    );
   }
 
   /** Common to pages and robots.txt: slot, address, debt and ledger end with the exchange, before anything is done with the result. */
-  #endExchange(memory: HostMemory, lease: Lease, leaseId: number, address: string, result: ExchangeResult, done: (result: ExchangeResult) => void): void {
+  #endExchange(
+    memory: HostMemory,
+    lease: Lease,
+    leaseId: number,
+    address: string,
+    result: ExchangeResult,
+    done: (result: ExchangeResult) => void,
+  ): void {
     this.#aborts.delete(lease.id);
     if (!this.#frontier.endLease(lease)) return;
     const { clock, config, rules } = this.#context;
@@ -915,7 +991,12 @@ export class Shard {
       record.setAside = 0;
     }
     const gap = gapAfter(
-      { durationMs: result.durationMs, crawlDelayMs: record.crawlDelayMs, backoff: record.backoff, retryAfterMs: slowDown ? result.retryAfterMs : undefined },
+      {
+        durationMs: result.durationMs,
+        crawlDelayMs: record.crawlDelayMs,
+        backoff: record.backoff,
+        retryAfterMs: slowDown ? result.retryAfterMs : undefined,
+      },
       gapOptions(config),
     );
     record.owedMs = gap.owedMs;
@@ -927,8 +1008,14 @@ export class Shard {
     const owedMs = Math.ceil(hostDueMs(record) - now);
     this.#requests.delete(leaseId);
     this.#output.ledgerEnd({
-      kind: 'end', lease: leaseId, durationMs: result.durationMs, status: result.status, retryAfterMs: result.retryAfterMs,
-      owedMs: owedMs > config.politeness.delay ? owedMs : undefined, outcome: result.isAborted ? 'aborted' : result.outcome, bodyBytes: result.wireBody.length,
+      kind: 'end',
+      lease: leaseId,
+      durationMs: result.durationMs,
+      status: result.status,
+      retryAfterMs: result.retryAfterMs,
+      owedMs: owedMs > config.politeness.delay ? owedMs : undefined,
+      outcome: result.isAborted ? 'aborted' : result.outcome,
+      bodyBytes: result.wireBody.length,
     });
     if (memory.onTurn) this.#frontier.endTurn(memory, now);
   }
@@ -938,7 +1025,12 @@ export class Shard {
     const { clock, config, random } = this.#context;
     const { record } = memory;
     const { faultLimit, faultPause, setAside, setAsideLimit } = config.politeness;
-    const fault = afterFault(record.faults, record.setAside, random.next(), { faultLimit, faultPauseMs: faultPause, setAsideMs: setAside, setAsideLimit });
+    const fault = afterFault(record.faults, record.setAside, random.next(), {
+      faultLimit,
+      faultPauseMs: faultPause,
+      setAsideMs: setAside,
+      setAsideLimit,
+    });
     record.faults = fault.faults;
     record.setAside = fault.setAside;
     record.waitUntilMs = now + Math.max(fault.pauseMs, lookup === undefined ? 0 : lookup.expiresAt - clock.nowMonoMs());
@@ -948,7 +1040,10 @@ export class Shard {
     if (fault.retire || (lookup?.kind === 'not-found' && record.faults >= NOT_FOUND_LIMIT)) {
       record.state = 'retired';
       record.waitUntilMs = now;
-      this.#events.notice(this.id, `${record.key} is retired after failing too often, at last with ${what}; ${queuedTotal(record)} URLs are dropped`);
+      this.#events.notice(
+        this.id,
+        `${record.key} is retired after failing too often, at last with ${what}; ${queuedTotal(record)} URLs are dropped`,
+      );
     }
   }
 
@@ -1036,7 +1131,8 @@ export class Shard {
     const answeredBefore = memory.record.faults === 0 && memory.record.setAside === 0;
     const hostWide = this.#judgeHost(memory, result, now);
     // A body that was broken off is kept as the last word only: it may come whole.
-    const mayRetry = hostWide || OUTCOME_CODES[result.outcome] === 'transient' || result.truncated === 'disconnect' || result.truncated === 'time';
+    const mayRetry =
+      hostWide || OUTCOME_CODES[result.outcome] === 'transient' || result.truncated === 'disconnect' || result.truncated === 'time';
     // A fault of the whole host uses up no attempt; of a host that has just answered it is the URL's own, and must not block the URLs behind it.
     const attempts = entry.attempts + (hostWide && !answeredBefore ? 0 : 1);
     this.#frontier.consume(memory);
@@ -1073,7 +1169,12 @@ export class Shard {
   }
 
   #redirect(
-    memory: HostMemory, entry: QueueEntry, parts: SplitUrl, url: string, result: ExchangeResult, now: number,
+    memory: HostMemory,
+    entry: QueueEntry,
+    parts: SplitUrl,
+    url: string,
+    result: ExchangeResult,
+    now: number,
   ): 'interim' | { outcome: OutcomeCode; target: string; tally: LinkTally | undefined } {
     const target = new LinkResolver(url).resolve(result.location ?? '');
     if (target === '') return { outcome: 'bad-redirect', target: '', tally: undefined };
@@ -1084,7 +1185,13 @@ export class Shard {
     if (step.kind === 'too-many') return { outcome: 'too-many-redirects', target, tally: undefined };
     if (to.hostKey === parts.hostKey && canonicalize(target) === canonicalize(url)) {
       // The same URL again, with a cookie or in another spelling: its end is still to come.
-      this.#frontier.requeue(memory, { ...entry, https: to.scheme === 'https', pathQuery: to.pathQuery, chain: step.chain, notBeforeMs: 0 });
+      this.#frontier.requeue(memory, {
+        ...entry,
+        https: to.scheme === 'https',
+        pathQuery: to.pathQuery,
+        chain: step.chain,
+        notBeforeMs: 0,
+      });
       this.#totals.interim++;
       return 'interim';
     }
@@ -1101,7 +1208,15 @@ export class Shard {
     this.#events.scopeAdded(hostKey);
   }
 
-  #storePage(memory: HostMemory, entry: QueueEntry, parts: SplitUrl, url: string, headers: HeaderList, result: ExchangeResult, now: number): void {
+  #storePage(
+    memory: HostMemory,
+    entry: QueueEntry,
+    parts: SplitUrl,
+    url: string,
+    headers: HeaderList,
+    result: ExchangeResult,
+    now: number,
+  ): void {
     const { config, handlers, rules } = this.#context;
     const { body } = result;
     const { outcome } = result;
@@ -1114,11 +1229,25 @@ export class Shard {
       bytes: body,
       contentTypeHeader: result.contentType,
       mediaType: media.type,
-      options: { maxLinks: config.fetch.maxLinks, text: config.output.text ? 'both' : 'main', robotsNames: ['robots', config.agent.token.toLowerCase()] },
+      options: {
+        maxLinks: config.fetch.maxLinks,
+        text: config.output.text ? 'both' : 'main',
+        robotsNames: ['robots', config.agent.token.toLowerCase()],
+      },
     });
-    const tags = parseRobotsTags([...result.headers.all('x-robots-tag'), ...(page?.metaRobots ?? []).map((meta) => meta.content)], config.agent.token);
+    const tags = parseRobotsTags(
+      [...result.headers.all('x-robots-tag'), ...(page?.metaRobots ?? []).map((meta) => meta.content)],
+      config.agent.token,
+    );
     const hash = contentHash(body);
-    const verdict = this.#content.judge({ url, status: result.status, outcome, bodyBytes: body.length, hash, mainText: page?.mainText ?? '' });
+    const verdict = this.#content.judge({
+      url,
+      status: result.status,
+      outcome,
+      bodyBytes: body.length,
+      hash,
+      mainText: page?.mainText ?? '',
+    });
     const near = verdict.kind === 'near' || verdict.kind === 'text';
     const skip = near && rules.skipNearDuplicates;
     this.#countVerdict(memory, verdict, page);
@@ -1131,8 +1260,16 @@ export class Shard {
     memory.record.cyclePages++;
     this.#totals.bodyBytes += body.length;
     this.#record(memory, entry, url, result, outcome, now, {
-      hash, verdict, stored, tally, title: page?.title ?? '', canonical: page?.canonicalHref, redirectTo: '',
-      robots: [tags.noindex ? 'noindex' : '', tags.nofollow ? 'nofollow' : '', tags.noarchive ? 'noarchive' : ''].filter((word) => word !== ''),
+      hash,
+      verdict,
+      stored,
+      tally,
+      title: page?.title ?? '',
+      canonical: page?.canonicalHref,
+      redirectTo: '',
+      robots: [tags.noindex ? 'noindex' : '', tags.nofollow ? 'nofollow' : '', tags.noarchive ? 'noarchive' : ''].filter(
+        (word) => word !== '',
+      ),
       text: config.output.text ? page?.text : undefined,
     });
   }
@@ -1147,7 +1284,14 @@ export class Shard {
     }
   }
 
-  #appendWarc(url: string, parts: SplitUrl, headers: HeaderList, result: ExchangeResult, verdict: ContentVerdict | undefined, hash: Buffer | undefined): StoredBody | undefined {
+  #appendWarc(
+    url: string,
+    parts: SplitUrl,
+    headers: HeaderList,
+    result: ExchangeResult,
+    verdict: ContentVerdict | undefined,
+    hash: Buffer | undefined,
+  ): StoredBody | undefined {
     if (!this.#output.storesBodies || result.status === 0) return undefined;
     const { original } = verdict ?? {};
     const { at, encoded } = this.#output.appendExchange({
@@ -1173,17 +1317,41 @@ export class Shard {
   }
 
   #storeOther(
-    memory: HostMemory, entry: QueueEntry, parts: SplitUrl, url: string, headers: HeaderList, result: ExchangeResult, outcome: OutcomeCode, redirectTo: string,
-    tally: LinkTally | undefined, now: number,
+    memory: HostMemory,
+    entry: QueueEntry,
+    parts: SplitUrl,
+    url: string,
+    headers: HeaderList,
+    result: ExchangeResult,
+    outcome: OutcomeCode,
+    redirectTo: string,
+    tally: LinkTally | undefined,
+    now: number,
   ): void {
     const stored = outcome === 'unwanted-type' ? undefined : this.#appendWarc(url, parts, headers, result, undefined, undefined);
     this.#record(memory, entry, url, result, outcome, now, {
-      hash: undefined, verdict: undefined, stored, tally, title: '', canonical: undefined, redirectTo, robots: [], text: undefined,
+      hash: undefined,
+      verdict: undefined,
+      stored,
+      tally,
+      title: '',
+      canonical: undefined,
+      redirectTo,
+      robots: [],
+      text: undefined,
     });
   }
 
   /** The end of a URL: page row, line, counts. */
-  #record(memory: HostMemory, entry: QueueEntry, url: string, result: ExchangeResult, outcome: OutcomeCode, now: number, more: PageFindings): void {
+  #record(
+    memory: HostMemory,
+    entry: QueueEntry,
+    url: string,
+    result: ExchangeResult,
+    outcome: OutcomeCode,
+    now: number,
+    more: PageFindings,
+  ): void {
     const { record } = memory;
     const { verdict, stored, tally } = more;
     record.fetched++;
@@ -1192,25 +1360,69 @@ export class Shard {
     if (outcome === 'redirect') this.#uncommittedRedirects.add(key);
     const words = verdict?.words ?? 0;
     this.#pages.push({
-      hostId: record.id, keyHi: entry.keyHi, keyLo: entry.keyLo, url, status: result.status, outcome, fetchedAtMs: result.startedAtEpoch,
-      etag: result.etag ?? '', lastModified: result.lastModified ?? '', contentHash: more.hash, simhashHi: verdict?.simhashHi ?? 0, simhashLo: verdict?.simhashLo ?? 0,
-      words, duplicateOf: verdict?.original?.url ?? '', duplicateKind: verdict?.kind ?? '', changeRate: 0, nextFetchMs: 0,
-      segment: stored?.segment ?? '', offset: stored?.offset ?? 0, length: stored?.length ?? 0, via: entry.via, depth: entry.depth, foundAtS: entry.foundAtS,
-      attempts: entry.attempts, bodyBytes: result.body.length, durationMs: result.durationMs,
+      hostId: record.id,
+      keyHi: entry.keyHi,
+      keyLo: entry.keyLo,
+      url,
+      status: result.status,
+      outcome,
+      fetchedAtMs: result.startedAtEpoch,
+      etag: result.etag ?? '',
+      lastModified: result.lastModified ?? '',
+      contentHash: more.hash,
+      simhashHi: verdict?.simhashHi ?? 0,
+      simhashLo: verdict?.simhashLo ?? 0,
+      words,
+      duplicateOf: verdict?.original?.url ?? '',
+      duplicateKind: verdict?.kind ?? '',
+      changeRate: 0,
+      nextFetchMs: 0,
+      segment: stored?.segment ?? '',
+      offset: stored?.offset ?? 0,
+      length: stored?.length ?? 0,
+      via: entry.via,
+      depth: entry.depth,
+      foundAtS: entry.foundAtS,
+      attempts: entry.attempts,
+      bodyBytes: result.body.length,
+      durationMs: result.durationMs,
     });
     this.#output.appendPage({
-      url, canonical: more.canonical, key, host: record.key, status: result.status === 0 ? undefined : result.status, outcome, class: OUTCOME_CODES[outcome],
-      via: entry.via === '' ? undefined : entry.via, kind: entry.kind, depth: entry.depth, foundAtMs: entry.foundAtS * 1_000, fetchedAtMs: result.startedAtEpoch,
-      durationMs: result.durationMs, firstByteMs: result.firstByteMs, address: result.remoteAddress === '' ? undefined : result.remoteAddress,
-      bytesWire: result.wireBody.length, bytesBody: result.body.length, contentType: result.contentType, title: more.title === '' ? undefined : more.title,
-      contentHash: more.hash?.toString('hex'), simhash: words > 0 ? keyHex(verdict!.simhashHi, verdict!.simhashLo) : undefined,
+      url,
+      canonical: more.canonical,
+      key,
+      host: record.key,
+      status: result.status === 0 ? undefined : result.status,
+      outcome,
+      class: OUTCOME_CODES[outcome],
+      via: entry.via === '' ? undefined : entry.via,
+      kind: entry.kind,
+      depth: entry.depth,
+      foundAtMs: entry.foundAtS * 1_000,
+      fetchedAtMs: result.startedAtEpoch,
+      durationMs: result.durationMs,
+      firstByteMs: result.firstByteMs,
+      address: result.remoteAddress === '' ? undefined : result.remoteAddress,
+      bytesWire: result.wireBody.length,
+      bytesBody: result.body.length,
+      contentType: result.contentType,
+      title: more.title === '' ? undefined : more.title,
+      contentHash: more.hash?.toString('hex'),
+      simhash: words > 0 ? keyHex(verdict!.simhashHi, verdict!.simhashLo) : undefined,
       duplicateOf: verdict?.kind === 'exact' ? verdict.original?.url : undefined,
       nearDuplicateOf: verdict?.kind === 'near' || verdict?.kind === 'text' ? verdict.original?.url : undefined,
-      etag: result.etag, lastModified: result.lastModified, robots: more.robots.length > 0 ? more.robots : undefined,
-      redirectTo: more.redirectTo === '' ? undefined : more.redirectTo, attempts: entry.attempts,
-      links: tally === undefined ? undefined : { found: tally.found, rejected: tally.rejected, known: tally.known, sent: tally.local + tally.sent },
+      etag: result.etag,
+      lastModified: result.lastModified,
+      robots: more.robots.length > 0 ? more.robots : undefined,
+      redirectTo: more.redirectTo === '' ? undefined : more.redirectTo,
+      attempts: entry.attempts,
+      links:
+        tally === undefined
+          ? undefined
+          : { found: tally.found, rejected: tally.rejected, known: tally.known, sent: tally.local + tally.sent },
       warc: stored === undefined ? undefined : { file: stored.segment, offset: stored.offset, length: stored.length },
-      detail: result.detail === '' ? undefined : result.detail, text: more.text,
+      detail: result.detail === '' ? undefined : result.detail,
+      text: more.text,
     });
     this.#markDirty();
     void now;
@@ -1262,7 +1474,11 @@ export class Shard {
     const { store } = this.#ports;
     this.#endExpiredLeases();
     const seenJob = this.#seen.maintain();
-    if (seenJob !== undefined) void seenJob.then(() => this.#markDirty(), (error: unknown) => this.#fail(error));
+    if (seenJob !== undefined)
+      void seenJob.then(
+        () => this.#markDirty(),
+        (error: unknown) => this.#fail(error),
+      );
     const frozen = this.#freeze();
     const marks = await this.#output.sync();
     const { lanes, atMs, inFlight } = frozen;
@@ -1316,7 +1532,16 @@ export class Shard {
     this.#frozenRedirects = this.#uncommittedRedirects;
     this.#uncommittedRedirects = new Set();
     const atMs = this.#context.clock.nowEpochMs();
-    return { batch, totals, acks, lanes, takenSeq: this.#takenSeqs(), hasManifest: manifest !== undefined, atMs, inFlight: [...this.#requests.values()] };
+    return {
+      batch,
+      totals,
+      acks,
+      lanes,
+      takenSeq: this.#takenSeqs(),
+      hasManifest: manifest !== undefined,
+      atMs,
+      inFlight: [...this.#requests.values()],
+    };
   }
 
   #afterCommit(frozen: Frozen, batch: Batch): void {
@@ -1350,7 +1575,10 @@ export class Shard {
     const { reserve } = this.#context.config.output;
     const free = this.#ports.disk.freeBytes();
     if (free < reserve && this.#paused === '') {
-      this.#events.notice(this.id, `only ${Math.floor(free / 1_048_576)} MiB are free, less than the reserve of ${Math.floor(reserve / 1_048_576)} MiB: the crawl pauses until there is space`);
+      this.#events.notice(
+        this.id,
+        `only ${Math.floor(free / 1_048_576)} MiB are free, less than the reserve of ${Math.floor(reserve / 1_048_576)} MiB: the crawl pauses until there is space`,
+      );
       this.#setPaused('disk');
     } else if (free >= reserve && this.#paused === 'disk') {
       this.#events.notice(this.id, 'there is space again: the crawl goes on');
@@ -1491,11 +1719,44 @@ interface PageFindings {
 
 const NO_BYTES = new Uint8Array(0);
 const ROBOTS_ENTRY: QueueEntry = {
-  https: false, pathQuery: '/robots.txt', keyHi: 0, keyLo: 0, kind: 'link', depth: 0, via: '', foundAtS: 0, attempts: 0, notBeforeMs: 0, chain: undefined,
+  https: false,
+  pathQuery: '/robots.txt',
+  keyHi: 0,
+  keyLo: 0,
+  kind: 'link',
+  depth: 0,
+  via: '',
+  foundAtS: 0,
+  attempts: 0,
+  notBeforeMs: 0,
+  chain: undefined,
 };
 const EMPTY_PAGE: PageRow = {
-  hostId: 0, keyHi: 0, keyLo: 0, url: '', status: 0, outcome: 'redirect', fetchedAtMs: 0, etag: '', lastModified: '', contentHash: undefined, simhashHi: 0, simhashLo: 0,
-  words: 0, duplicateOf: '', duplicateKind: '', changeRate: 0, nextFetchMs: 0, segment: '', offset: 0, length: 0, via: '', depth: 0, foundAtS: 0, attempts: 0, bodyBytes: 0,
+  hostId: 0,
+  keyHi: 0,
+  keyLo: 0,
+  url: '',
+  status: 0,
+  outcome: 'redirect',
+  fetchedAtMs: 0,
+  etag: '',
+  lastModified: '',
+  contentHash: undefined,
+  simhashHi: 0,
+  simhashLo: 0,
+  words: 0,
+  duplicateOf: '',
+  duplicateKind: '',
+  changeRate: 0,
+  nextFetchMs: 0,
+  segment: '',
+  offset: 0,
+  length: 0,
+  via: '',
+  depth: 0,
+  foundAtS: 0,
+  attempts: 0,
+  bodyBytes: 0,
   durationMs: 0,
 };
 
@@ -1505,7 +1766,8 @@ function gapOptions(config: ThreadContext['config']) {
 }
 
 function errandAnswerOf(result: ExchangeResult): ErrandAnswer {
-  if (result.status === 0 || result.outcome === 'decode-error' || result.outcome === 'timeout' || result.outcome === 'reset') return { kind: 'failed', code: result.outcome };
+  if (result.status === 0 || result.outcome === 'decode-error' || result.outcome === 'timeout' || result.outcome === 'reset')
+    return { kind: 'failed', code: result.outcome };
   return { kind: 'response', status: result.status, body: result.body, cacheControl: result.headers.first('cache-control') ?? '' };
 }
 
@@ -1533,10 +1795,34 @@ function urlOf(parts: SplitUrl): string {
 
 function entryOfFind(find: Find, parts: SplitUrl): QueueEntry {
   const { keyHi, keyLo, kind, depth, via, foundAtS, chain } = find;
-  return { https: parts.scheme === 'https', pathQuery: detached(parts.pathQuery), keyHi, keyLo, kind, depth, via, foundAtS, attempts: 0, notBeforeMs: 0, chain };
+  return {
+    https: parts.scheme === 'https',
+    pathQuery: detached(parts.pathQuery),
+    keyHi,
+    keyLo,
+    kind,
+    depth,
+    via,
+    foundAtS,
+    attempts: 0,
+    notBeforeMs: 0,
+    chain,
+  };
 }
 
 function entryOfPage(page: PageRow, parts: SplitUrl): QueueEntry {
   const { keyHi, keyLo, depth, via, foundAtS } = page;
-  return { https: parts.scheme === 'https', pathQuery: parts.pathQuery, keyHi, keyLo, kind: via === '' ? 'seed' : 'link', depth, via, foundAtS, attempts: 0, notBeforeMs: 0, chain: undefined };
+  return {
+    https: parts.scheme === 'https',
+    pathQuery: parts.pathQuery,
+    keyHi,
+    keyLo,
+    kind: via === '' ? 'seed' : 'link',
+    depth,
+    via,
+    foundAtS,
+    attempts: 0,
+    notBeforeMs: 0,
+    chain: undefined,
+  };
 }

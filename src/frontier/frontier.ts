@@ -11,13 +11,23 @@
  */
 import { ByteWriter } from '../core/bytes.ts';
 import { assert } from '../core/errors.ts';
-import { bestLevel, copyHost, hostDueMs, type HostRecord, LEVELS, newHostRecord, QUEUES, queuedTotal, RETRY_LEVEL } from '../core/host.ts';
-import { detached } from '../core/text.ts';
+import { bestLevel, copyHost, type HostRecord, hostDueMs, LEVELS, newHostRecord, QUEUES, queuedTotal, RETRY_LEVEL } from '../core/host.ts';
 import { type QueueEntry, readQueueEntries, writeQueueEntry } from '../core/records.ts';
+import { detached } from '../core/text.ts';
 import type { AddressGate } from '../ports/address-gate.ts';
 import type { Random } from '../ports/random.ts';
 import type { Batch, ChunkWrite, ShardStore } from '../ports/shard-store.ts';
-import { HOST_ACTIVE, HOST_APART, HOST_IDLE, HOST_IN_RING, HOST_PARKED, HOST_SNOOZED, HostIndex, hashText, NO_LEVEL } from './host-index.ts';
+import {
+  HOST_ACTIVE,
+  HOST_APART,
+  HOST_IDLE,
+  HOST_IN_RING,
+  HOST_PARKED,
+  HOST_SNOOZED,
+  HostIndex,
+  hashText,
+  NO_LEVEL,
+} from './host-index.ts';
 import { IdRing } from './id-ring.ts';
 import { TimeHeap } from './time-heap.ts';
 
@@ -29,6 +39,8 @@ export const SLOT_WAIT_MAX_MS = 30_000;
 export const CHUNK_APPEND_BYTES = 3_072;
 /** And a new one is not made larger than about this. */
 export const CHUNK_BYTES = 16_384;
+/** Chunks of one queue are numbered anew when it runs empty beyond this. */
+export const CHUNK_SEQ_RESTART = 2 ** 21;
 /** When the process has no free slot, asking again before this is useless. */
 const SLOT_POLL_MS = 50;
 /** Records of hosts without a slot kept in memory. */
@@ -478,6 +490,8 @@ export class Frontier {
     const queue = record.queues[level]!;
     if (queue.queued - pending > 0 || queue.headSeq > queue.tailSeq) return;
     this.#chunksDone.push({ hostId: record.id, level, fromSeq: queue.headSeq, belowSeq: queue.tailSeq + 1 });
+    // A store has room for so many numbers; a queue that was empty may begin again from the first.
+    if (queue.tailSeq >= CHUNK_SEQ_RESTART) queue.tailSeq = 0;
     queue.headSeq = queue.tailSeq + 1;
     queue.headOffset = 0;
     queue.tailBytes = 0;
@@ -559,8 +573,8 @@ export class Frontier {
   park(memory: HostMemory, addressKey: string): void {
     this.#leaveTurn(memory);
     this.#releaseSlot(memory, HOST_PARKED);
-    let ring = this.#parked.get(addressKey);
-    if (ring === undefined) this.#parked.set(addressKey, (ring = new IdRing()));
+    const ring = this.#parked.get(addressKey) ?? new IdRing();
+    this.#parked.set(addressKey, ring);
     ring.push(memory.record.id);
     this.#parkedCount++;
   }
@@ -632,7 +646,9 @@ export class Frontier {
   /** A record that a batch still has to carry, or that something waits for. */
   #mustStay(memory: HostMemory): boolean {
     const { id } = memory.record;
-    return memory.dirty || memory.errands > 0 || memory.addressKey !== '' || this.#frozenHosts.has(id) || this.#index.state(id) === HOST_APART;
+    return (
+      memory.dirty || memory.errands > 0 || memory.addressKey !== '' || this.#frozenHosts.has(id) || this.#index.state(id) === HOST_APART
+    );
   }
 
   #load(id: number): HostMemory {
@@ -715,7 +731,8 @@ export class Frontier {
       if (first === 0) inFirstChunk = at;
     }
     // With nothing on disk before them, the first of them are the heads now; heads are always of the one chunk that headOffset counts in.
-    if (active && wasOnDisk === 0 && memory.heads[level]!.length === 0) memory.heads[level] = pending.slice(0, Math.min(HEADS_MAX, inFirstChunk)).reverse();
+    if (active && wasOnDisk === 0 && memory.heads[level]!.length === 0)
+      memory.heads[level] = pending.slice(0, Math.min(HEADS_MAX, inFirstChunk)).reverse();
     memory.pending[level] = [];
   }
 

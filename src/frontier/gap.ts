@@ -75,5 +75,11 @@ export function afterFault(
     return { faults: faults + 1, setAside, pauseMs, rule: 'fault', retire: false };
   }
   const times = setAside + 1;
-  return { faults: 0, setAside: times, pauseMs: options.setAsideMs * (1 + 0.1 * jitter), rule: 'set-aside', retire: times >= options.setAsideLimit };
+  return {
+    faults: 0,
+    setAside: times,
+    pauseMs: options.setAsideMs * (1 + 0.1 * jitter),
+    rule: 'set-aside',
+    retire: times >= options.setAsideLimit,
+  };
 }

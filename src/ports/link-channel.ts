@@ -15,13 +15,28 @@ export interface LinkChannel {
 export const SEED_SENDER = -1;
 
 export type LinkMessage =
-  | { readonly kind: 'finds'; readonly from: number; readonly to: number; readonly seq: number; readonly count: number; readonly blob: Uint8Array; readonly list?: string }
+  | {
+      readonly kind: 'finds';
+      readonly from: number;
+      readonly to: number;
+      readonly seq: number;
+      readonly count: number;
+      readonly blob: Uint8Array;
+      readonly list?: string;
+    }
   /** `refused`: keys (pairs of halves) that were not admitted, so that the sender does not remember them as known. */
   | { readonly kind: 'ack'; readonly from: number; readonly to: number; readonly upTo: number; readonly refused: Uint32Array }
   /** Content hashes whose pages are durable, for exact verdicts in other shards. */
   | { readonly kind: 'content'; readonly from: number; readonly to: number; readonly entries: readonly ContentEntry[] }
   /** A robots.txt redirect leads to a host of another shard: fetch it under that host's lease. */
-  | { readonly kind: 'errand'; readonly from: number; readonly to: number; readonly id: number; readonly url: string; readonly hops: number }
+  | {
+      readonly kind: 'errand';
+      readonly from: number;
+      readonly to: number;
+      readonly id: number;
+      readonly url: string;
+      readonly hops: number;
+    }
   | { readonly kind: 'errand-reply'; readonly from: number; readonly to: number; readonly id: number; readonly answer: ErrandAnswer }
   /** A seed was redirected to this host, which thereby is in scope. */
   | { readonly kind: 'scope'; readonly from: number; readonly to: number; readonly hostKey: string };

@@ -282,6 +282,16 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
       store.close();
     });
 
+    promise('R-B8 a chunk number beyond the range is refused, not mixed up with another queue', async (place) => {
+      const { store } = opened(place);
+      await store.commit(batch(1, { chunks: [chunk(1, 1, 0, [entry(1)])] }));
+      await assert.rejects(store.commit(batch(2, { chunks: [chunk(1, 0, 2 ** 22, [entry(2)])] })), { code: 'PORTOLAN_ENGINE_INVARIANT' });
+      store.close();
+      const again = opened(place);
+      assert.deepEqual(plain(again.store.readChunk(1, 1, 0)), plain(chunk(1, 1, 0, [entry(1)]).blob));
+      again.store.close();
+    });
+
     promise('R-B7 consumed entries of the head chunk are left out of a scan', async (place) => {
       const { store } = opened(place);
       const record = host(1, [1]);

@@ -14,8 +14,8 @@ export interface Kill {
   /** Epoch ms just before the signal was sent, and when the whole group was known to be gone. */
   readonly sentMs: number;
   readonly goneMs: number;
-  /** The event whose line set the kill off, or 'random'. */
-  readonly trigger: string;
+  /** Whether the signal was sent within 50 ms after the line of a commit or a rotation. */
+  readonly nearEvent: boolean;
   /** When the process was started. */
   readonly bornMs: number;
   /** Epoch ms at which the lines of this life's commits were read, oldest first, by shard. */
@@ -46,7 +46,7 @@ export interface KillEvidence {
 export interface KillJudgement {
   readonly fetches: number;
   readonly kills: number;
-  /** Kills that an event of the crawler set off. */
+  /** Kills within 50 ms after a commit or a rotation. */
   readonly triggered: number;
   /** URLs fetched again, robots.txt apart, all of them rightly; and the most of them after one kill. */
   readonly repeats: number;
@@ -94,7 +94,7 @@ export function judgeKills(evidence: KillEvidence): KillJudgement {
   return {
     fetches: evidence.accesses.length,
     kills: evidence.kills.length,
-    triggered: evidence.kills.filter((kill) => kill.trigger !== 'random').length,
+    triggered: evidence.kills.filter((kill) => kill.nearEvent).length,
     repeats: repeats.pages,
     repeatsPerKillMax: Math.max(0, ...repeats.perKill.values()),
     missing: missing.length,
@@ -148,7 +148,9 @@ function judgeRepeats(log: AccessLog, evidence: KillEvidence) {
 function describeRepeat(url: string, first: Access, again: Access, kills: readonly Kill[]): string {
   const between = kills.filter((kill) => kill.goneMs > first.startMs && kill.goneMs <= again.startMs);
   const told = between.map((kill) => {
-    const commits = Object.entries(kill.commitsMs).map(([shard, times]) => `${shard}: ${times.map((ms) => (ms - first.endMs).toFixed(0)).join(' ')}`);
+    const commits = Object.entries(kill.commitsMs).map(
+      ([shard, times]) => `${shard}: ${times.map((ms) => (ms - first.endMs).toFixed(0)).join(' ')}`,
+    );
     return `kill ${(kill.sentMs - first.endMs).toFixed(0)} ms after it, commits ${commits.join(', ')}`;
   });
   return `${url} after ${(again.startMs - first.endMs).toFixed(0)} ms, status ${first.status}, ${told.join('; ') || 'no kill between'}`;
@@ -181,7 +183,8 @@ function judgePauses(log: AccessLog, evidence: KillEvidence) {
   }
   for (const address of new Set(evidence.accesses.map((access) => access.address))) {
     for (const { before, after, ms } of log.pauses('address', address)) {
-      if (ms < evidence.baseGapMs - CLOCK_SLACK_MS) short.push(`${address}: ${urlOf(before)} → ${urlOf(after)} ${ms.toFixed(1)} of ${evidence.baseGapMs} ms`);
+      if (ms < evidence.baseGapMs - CLOCK_SLACK_MS)
+        short.push(`${address}: ${urlOf(before)} → ${urlOf(after)} ${ms.toFixed(1)} of ${evidence.baseGapMs} ms`);
     }
   }
   return { short, overlapping, acrossKills };

@@ -9,7 +9,16 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type Seeded, seeded } from '../support/seeded.ts';
-import { page, redirect, redirectUntilCookie, startWebServer, unavailable, type WebHost, type WebReply, type WebRequest } from '../support/web-server.ts';
+import {
+  page,
+  redirect,
+  redirectUntilCookie,
+  startWebServer,
+  unavailable,
+  type WebHost,
+  type WebReply,
+  type WebRequest,
+} from '../support/web-server.ts';
 
 export interface KillWebOptions {
   readonly hosts: number;
@@ -167,7 +176,13 @@ function answer(options: KillWebOptions, words: readonly string[], port: number,
 }
 
 function troubleOf(
-  options: KillWebOptions, words: readonly string[], port: number, host: number, kind: string, index: number, request: WebRequest,
+  options: KillWebOptions,
+  words: readonly string[],
+  port: number,
+  host: number,
+  kind: string,
+  index: number,
+  request: WebRequest,
 ): WebReply | undefined {
   const r = seeded(options.seed, host, index, kind.length);
   const text = Array.from({ length: WORDS_PER_PAGE }, () => r.pick(words)).join(' ');

@@ -81,7 +81,6 @@ describe('a crawl that is killed', { skip: missing, concurrency: 3 }, () => {
       assert.ok(result.kills > 0, 'the crawl ended before it could be killed');
     });
   });
-
 });
 
 describe('all kills together', { skip: missing }, () => {

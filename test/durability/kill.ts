@@ -21,7 +21,7 @@ import { capture, type ProcessEnd, portolan, type RunningProcess, start } from '
 import { type Seeded, seeded } from '../support/seeded.ts';
 import { judgeKills, type Kill, type KillJudgement } from './judge.ts';
 import { type KillWeb, type KillWebOptions, killWeb } from './kill-web.ts';
-import { type Shape, SHAPES } from './shapes.ts';
+import { SHAPES, type Shape } from './shapes.ts';
 import { pageRows, WarcCheck } from './warc-check.ts';
 
 export interface KillCrawlOptions {
@@ -54,6 +54,7 @@ export interface KillCrawlResult extends KillJudgement {
 const COMMIT_INTERVAL_MS = 1_000;
 /** Longest wait between an event and the kill that it sets off. */
 const AFTER_EVENT_MS = 50;
+const TIMER_SLACK_MS = 5;
 /** A kill at random comes within this time after the start of the process. */
 const RANDOM_LIFE_MS = 2_500;
 const EVENT_COMMITS_MAX = 3;
@@ -138,7 +139,8 @@ async function killUntilDone(options: KillCrawlOptions, web: KillWeb, port: numb
     baseGapMs: options.gapMs,
     delayFactor: options.delayFactor ?? 0,
     askedMs: (access) => (access.status === 503 ? 3_000 : access.status === 429 ? 2_000 : 0),
-    mayRepeat: ({ status, path }) => status === 503 || status === 429 || (status === 0 && path.startsWith('/flaky/')) || (status === 302 && path.startsWith('/cookie/')),
+    mayRepeat: ({ status, path }) =>
+      status === 503 || status === 429 || (status === 0 && path.startsWith('/flaky/')) || (status === 302 && path.startsWith('/cookie/')),
     commitIntervalMs: options.commitIntervalMs ?? COMMIT_INTERVAL_MS,
   });
   const seconds = Math.round((Date.now() - startedMs) / 1_000);
@@ -147,7 +149,10 @@ async function killUntilDone(options: KillCrawlOptions, web: KillWeb, port: numb
 }
 
 /** A finished crawl that is started again ends by itself and asks for nothing. */
-async function complaintsOfNoMore(crawl: { readonly command: string; readonly args: readonly string[] }, logFile: string): Promise<readonly string[]> {
+async function complaintsOfNoMore(
+  crawl: { readonly command: string; readonly args: readonly string[] },
+  logFile: string,
+): Promise<readonly string[]> {
   const before = AccessLog.read(logFile).entries().length;
   const { code, stderr } = await capture(crawl.command, crawl.args);
   const after = AccessLog.read(logFile).entries().length;
@@ -173,34 +178,39 @@ interface Life {
 async function liveOnce(crawl: { readonly command: string; readonly args: readonly string[] }, r: Seeded, mayKill: boolean): Promise<Life> {
   const commitsMs: Record<string, number[]> = {};
   const bornMs = Date.now();
-  const afterEvents = r.chance(0.5) ? 1 + r.int(EVENT_COMMITS_MAX) : undefined;
-  const delayMs = afterEvents === undefined ? r.int(RANDOM_LIFE_MS) : r.int(AFTER_EVENT_MS);
+  const afterEvents = r.chance(0.6) ? 1 + r.int(EVENT_COMMITS_MAX) : undefined;
+  const delayMs = afterEvents === undefined ? r.int(RANDOM_LIFE_MS) : r.int(AFTER_EVENT_MS - TIMER_SLACK_MS);
   let events = 0;
-  let toldOf: (event: string) => void = () => {};
-  const seen = new Promise<string>((resolve) => {
+  let lastEventMs = 0;
+  let toldOf: () => void = () => {};
+  const seen = new Promise<void>((resolve) => {
     toldOf = resolve;
   });
   const running = start(crawl.command, crawl.args, {
     onLine: (line) => {
       const { event, shard = 0 } = eventOf(line);
       if (event === undefined || !EVENTS.has(event)) return;
-      if (event === 'commit') (commitsMs[shard] ??= []).push(Date.now());
-      if (++events === afterEvents) toldOf(event);
+      lastEventMs = Date.now();
+      if (event === 'commit') commitsMs[shard] = [...(commitsMs[shard] ?? []), lastEventMs];
+      if (++events === afterEvents) toldOf();
     },
   });
   const moment = mayKill
     ? momentOfDeath(afterEvents === undefined ? undefined : seen, delayMs)
     : sleep(LAST_LIFE_MS_MAX, 'too long', { ref: false });
-  const trigger = await Promise.race([moment, running.ended.then(() => undefined)]);
+  const why = await Promise.race([moment, running.ended]);
   const sentMs = Date.now();
-  if (trigger === 'too long') {
+  if (why === 'too long') {
     running.killGroup();
     throw new Error(`the crawl did not end within ${LAST_LIFE_MS_MAX} ms: ${running.complaints()}`);
   }
   running.killGroup();
   const end = await running.ended;
   return {
-    kill: end.signal === 'SIGKILL' ? { sentMs, goneMs: end.atMs, trigger: trigger ?? 'random', bornMs, commitsMs } : undefined,
+    kill:
+      end.signal === 'SIGKILL'
+        ? { sentMs, goneMs: end.atMs, nearEvent: sentMs - lastEventMs <= AFTER_EVENT_MS, bornMs, commitsMs }
+        : undefined,
     ...told(running, end, events),
   };
 }
@@ -209,10 +219,9 @@ function told(running: RunningProcess, end: ProcessEnd, events: number): Omit<Li
   return { end, begun: events > 0, complaints: running.complaints() };
 }
 
-async function momentOfDeath(event: Promise<string> | undefined, delayMs: number): Promise<string> {
-  const trigger = event === undefined ? 'random' : await Promise.race([event, sleep(LIFE_MS_MAX, 'random', { ref: false })]);
+async function momentOfDeath(event: Promise<void> | undefined, delayMs: number): Promise<void> {
+  if (event !== undefined) await Promise.race([event, sleep(LIFE_MS_MAX, undefined, { ref: false })]);
   await sleep(delayMs);
-  return trigger;
 }
 
 function eventOf(line: string): { readonly event?: string; readonly shard?: number } {
@@ -248,7 +257,14 @@ async function startServer(web: KillWebOptions, log: string): Promise<{ readonly
 }
 
 /** One crawl of a shape with this seed and at most so many kills; `net` keeps the addresses of crawls at the same time apart. */
-export function killShape(shape: Shape, seed: number, net: number, kills: number, dir: string, flags: readonly string[] = []): Promise<KillCrawlResult> {
+export function killShape(
+  shape: Shape,
+  seed: number,
+  net: number,
+  kills: number,
+  dir: string,
+  flags: readonly string[] = [],
+): Promise<KillCrawlResult> {
   const { web, gapMs, delayFactor, config, commitIntervalMs } = shape;
   return killCrawl({
     web: { ...web, seed, net },

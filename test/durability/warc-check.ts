@@ -2,10 +2,11 @@
  * Reads the WARC files of a killed crawl up to the marks of its last commits, with a reader that shares no code with the product: what the next life
  * goes on from must be whole records to the last byte. At the end it looks up every record that pages.jsonl points at.
  */
-import Database from 'better-sqlite3';
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32, gunzipSync, inflateRawSync } from 'node:zlib';
+import Database from 'better-sqlite3';
 import { WARCParser } from 'warcio';
 
 const GZIP_HEAD_BYTES = 10;
@@ -31,7 +32,8 @@ export class WarcCheck {
     const findings: string[] = [];
     for (const mark of this.#marks()) {
       const series = mark.name.slice(0, mark.name.lastIndexOf('-'));
-      for (const name of this.#files().filter((file) => file.startsWith(series) && file < mark.name)) findings.push(...(await this.#read(name, Number.POSITIVE_INFINITY)));
+      for (const name of this.#files().filter((file) => file.startsWith(series) && file < mark.name))
+        findings.push(...(await this.#read(name, Number.POSITIVE_INFINITY)));
       if (mark.length > 0) findings.push(...(await this.#read(mark.name, mark.length)));
     }
     return findings;
@@ -45,14 +47,19 @@ export class WarcCheck {
     for (const row of pageRows(this.#out)) {
       if (row.warc === undefined) continue;
       const bytes = files.get(row.warc.file)?.subarray(row.warc.offset, row.warc.offset + row.warc.length);
-      if (bytes === undefined || !pointsAt(bytes, row.url)) findings.push(`${row.url}: ${row.warc.file} has no record of it at ${row.warc.offset}`);
+      if (bytes === undefined || !pointsAt(bytes, row.url))
+        findings.push(`${row.url}: ${row.warc.file} has no record of it at ${row.warc.offset}`);
     }
     return findings;
   }
 
   #files(): readonly string[] {
     const dir = join(this.#out, 'warc');
-    return existsSync(dir) ? readdirSync(dir).sort().map((name) => `warc/${name}`) : [];
+    return existsSync(dir)
+      ? readdirSync(dir)
+          .sort()
+          .map((name) => `warc/${name}`)
+      : [];
   }
 
   *#marks(): Iterable<Mark> {
@@ -63,7 +70,8 @@ export class WarcCheck {
       const db = new Database(file, { readonly: true });
       try {
         const table = db.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name = 'meta'").get() as { n: number };
-        const row = table.n === 0 ? undefined : (db.prepare("SELECT value FROM meta WHERE key = 'marks'").get() as { value: string } | undefined);
+        const row =
+          table.n === 0 ? undefined : (db.prepare("SELECT value FROM meta WHERE key = 'marks'").get() as { value: string } | undefined);
         const { warc } = row === undefined || row.value === '' ? {} : (JSON.parse(row.value) as { warc?: Mark });
         if (warc !== undefined) yield warc;
       } finally {
@@ -111,7 +119,8 @@ function membersOf(bytes: Uint8Array): number {
     if (bytes[at] !== 0x1f || bytes[at + 1] !== 0x8b || bytes[at + 3] !== 0) throw new Error(`no plain gzip member at ${at}`);
     const { buffer, engine } = inflateRawSync(bytes.subarray(at + GZIP_HEAD_BYTES), { info: true }) as unknown as Inflated;
     const trailer = at + GZIP_HEAD_BYTES + engine.bytesWritten;
-    if (Buffer.from(bytes.buffer, bytes.byteOffset).readUInt32LE(trailer) !== crc32(buffer)) throw new Error(`wrong checksum of the member at ${at}`);
+    if (Buffer.from(bytes.buffer, bytes.byteOffset).readUInt32LE(trailer) !== crc32(buffer))
+      throw new Error(`wrong checksum of the member at ${at}`);
     at = trailer + GZIP_TRAILER_BYTES;
     if (at > bytes.length) throw new Error('the last member is cut short');
   }

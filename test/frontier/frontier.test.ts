@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { createMemoryStore, MemoryShardState } from '../../src/adapters/memory/shard-store.ts';
 import { createRandom } from '../../src/adapters/node/random.ts';
 import { LEVELS, queuedTotal, RETRY_LEVEL } from '../../src/core/host.ts';
-import { Frontier, type HostMemory, SLOT_WAIT_MAX_MS } from '../../src/frontier/frontier.ts';
+import { CHUNK_SEQ_RESTART, Frontier, type HostMemory, SLOT_WAIT_MAX_MS } from '../../src/frontier/frontier.ts';
 import { hashText } from '../../src/frontier/host-index.ts';
 import type { ShardStore } from '../../src/ports/shard-store.ts';
 import { batch } from '../contract/batches.ts';
@@ -459,6 +459,32 @@ describe('bounds', () => {
     assert.equal(again.add('b.farm.example', 'farm.example', urlEntry(7), 0), 'added');
   });
 
+  test('R-B8 a queue that runs empty after millions of chunks numbers them from the first again, and loses nothing', async () => {
+    const bench = makeBench(1);
+    const { frontier } = bench;
+    const queue = frontier.hostOrCreate('old.example', 'example')!.record.queues[2]!;
+    queue.tailSeq = CHUNK_SEQ_RESTART - 3;
+    queue.headSeq = queue.tailSeq + 1;
+    const seen: number[] = [];
+    const numbers: number[] = [];
+    for (let round = 0, now = 0; round < 6; round++) {
+      for (let i = 0; i < 3; i++) frontier.add('old.example', 'example', urlEntry(round * 3 + i), 2);
+      await bench.commit();
+      numbers.push(queue.tailSeq);
+      for (let i = 0; i < 3; i++, now++) {
+        const host = frontier.nextTurn(now)!;
+        seen.push(frontier.peek(host, now)!.keyLo);
+        frontier.consume(host);
+        frontier.endTurn(host, now);
+      }
+    }
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 18 }, (_, i) => i),
+    );
+    assert.deepEqual(numbers, [CHUNK_SEQ_RESTART - 2, CHUNK_SEQ_RESTART - 1, CHUNK_SEQ_RESTART, 1, 2, 3]);
+  });
+
   test('R-B8 two host names with one hash are two hosts, committed or not', async () => {
     const [one, other] = COLLIDING;
     const [a, b] = [new Uint32Array(2), new Uint32Array(2)];
@@ -615,6 +641,27 @@ describe('size', () => {
     }
     return { add, turn: reads.count / turns, inMemory, store: bench.store, nextHostId: frontier.nextHostId, reads };
   }
+
+  test('R-B8 R-L1 a host that a batch still has to carry keeps its object, however many others are looked at', async () => {
+    const bench = makeBench(4);
+    const { frontier, store } = bench;
+    const hosts = 12_000;
+    const key = (host: number): string => `h${host}.example`;
+    for (let host = 0; host < hosts; host++) frontier.add(key(host), 'example', urlEntry(1), 1);
+    await bench.commit();
+    const changed = 200;
+    for (let host = 0; host < changed; host++) frontier.add(key(host), 'example', urlEntry(2), 1);
+    for (let host = changed; host < hosts; host++) frontier.host(key(host));
+    for (let host = 0; host < changed; host++) assert.equal(queuedTotal(frontier.host(key(host))!.record), 2, `${key(host)}, changed`);
+    const parts = frontier.freeze();
+    assert.equal(parts.hosts.length, changed);
+    for (let host = changed; host < hosts; host++) frontier.host(key(host));
+    for (let host = 0; host < changed; host++) assert.equal(queuedTotal(frontier.host(key(host))!.record), 2, `${key(host)}, frozen`);
+    await store.commit(batch(2, parts));
+    frontier.thawed();
+    for (let host = changed; host < hosts; host++) frontier.host(key(host));
+    for (let host = 0; host < changed; host++) assert.equal(queuedTotal(frontier.host(key(host))!.record), 2, `${key(host)}, written`);
+  });
 
   test('R-B8 R-L3 with 100,000 hosts of 10 URLs each there are objects for few of them, an operation costs no more than with 1,000, and opening reads no chunk', async () => {
     const [few, many] = [await costs(1_000), await costs(100_000)];

@@ -14,7 +14,11 @@ test('R-E3: a name that answers with a public address first and a private one la
     { address: '127.99.1.1', page: () => page('private') },
   );
   const dns = await startDnsServer((name, type, nth) =>
-    name === 'rebind.test' && type === 'A' ? { kind: 'answer', addresses: [nth === 0 ? '127.43.1.1' : '127.99.1.1'], ttlS: 0 } : name === 'rebind.test' ? { kind: 'answer', addresses: [] } : undefined,
+    name === 'rebind.test' && type === 'A'
+      ? { kind: 'answer', addresses: [nth === 0 ? '127.43.1.1' : '127.99.1.1'], ttlS: 0 }
+      : name === 'rebind.test'
+        ? { kind: 'answer', addresses: [] }
+        : undefined,
   );
   t.after(() => dns.close());
   const origin = web.origin('rebind.test');
@@ -33,12 +37,31 @@ test('R-E3: a name that answers with a public address first and a private one la
 });
 
 test('R-E3: private, loopback, link-local and metadata addresses are refused, as answers and as literals', async (t) => {
-  const refused = { loop: '127.43.2.2', ten: '10.1.2.3', local: '192.168.1.1', link: '169.254.169.254', carrier: '100.64.0.1', six: '::1', unique: 'fd00::1', mapped: '::ffff:10.0.0.1' };
+  const refused = {
+    loop: '127.43.2.2',
+    ten: '10.1.2.3',
+    local: '192.168.1.1',
+    link: '169.254.169.254',
+    carrier: '100.64.0.1',
+    six: '::1',
+    unique: 'fd00::1',
+    mapped: '::ffff:10.0.0.1',
+  };
   const web = await webFor(t, {
     name: 'links.test',
     address: '127.43.2.1',
     page: (request) =>
-      request.path === '/' ? page('links', ['http://169.254.169.254/', 'http://127.0.0.1/', 'http://[::1]/', 'http://0x7f.1/', 'http://2130706433/', 'http://[::ffff:10.0.0.1]/', '/fine']) : page('fine'),
+      request.path === '/'
+        ? page('links', [
+            'http://169.254.169.254/',
+            'http://127.0.0.1/',
+            'http://[::1]/',
+            'http://0x7f.1/',
+            'http://2130706433/',
+            'http://[::ffff:10.0.0.1]/',
+            '/fine',
+          ])
+        : page('fine'),
   });
   const dns = await startDnsServer((name, type) => {
     const address = refused[name.replace('.test', '') as keyof typeof refused] ?? (name === 'links.test' ? '127.43.2.1' : undefined);
@@ -64,14 +87,21 @@ test('R-E3: --allow-net opens exactly the range that it names', async (t) => {
     { address: '127.43.4.1', page: () => page('outside') },
   );
   const seeds = ['127.43.3.1', '127.43.4.1'].map((address) => `http://${address}:${web.port}/`);
-  const done = await crawl({ out: join(scratch(t), 'out'), seeds, config: { net: { allow: [] } }, flags: ['--allow-net', '127.43.3.0/24'] });
+  const done = await crawl({
+    out: join(scratch(t), 'out'),
+    seeds,
+    config: { net: { allow: [] } },
+    flags: ['--allow-net', '127.43.3.0/24'],
+  });
   assert.deepEqual(endings(done.rows), { [seeds[0]!]: 'ok', [seeds[1]!]: 'forbidden-address' });
   assert.ok(web.log.entries().every((entry) => entry.address.startsWith('127.43.3.1')));
 });
 
 test('R-E1 R-C5: a name that does not exist ends its URLs; one that failed for a moment is asked again', async (t) => {
   const web = await webFor(t, { name: 'late.test', address: '127.43.5.1', page: () => page('late') });
-  const dns = await startDnsServer((name, _type, nth) => (name === 'late.test' ? (nth === 0 ? { kind: 'servfail' } : { kind: 'answer', addresses: ['127.43.5.1'] }) : undefined));
+  const dns = await startDnsServer((name, _type, nth) =>
+    name === 'late.test' ? (nth === 0 ? { kind: 'servfail' } : { kind: 'answer', addresses: ['127.43.5.1'] }) : undefined,
+  );
   t.after(() => dns.close());
   const gone = `http://gone.test:${web.port}`;
   const done = await crawl({
@@ -79,13 +109,19 @@ test('R-E1 R-C5: a name that does not exist ends its URLs; one that failed for a
     seeds: [`${gone}/a`, `${gone}/b`, `${web.origin('late.test')}/`],
     config: { dns: { servers: [dns.server], negativeTtl: 200 } },
   });
-  assert.deepEqual(endings(done.rows), { [`${gone}/a`]: 'host-retired', [`${gone}/b`]: 'host-retired', [`${web.origin('late.test')}/`]: 'ok' });
+  assert.deepEqual(endings(done.rows), {
+    [`${gone}/a`]: 'host-retired',
+    [`${gone}/b`]: 'host-retired',
+    [`${web.origin('late.test')}/`]: 'ok',
+  });
   assert.deepEqual(done.report.dropped, { 'host-retired': 2 });
 });
 
 test('R-E1: one name is asked for once however many of its URLs wait', async (t) => {
   const web = await webFor(t, { name: 'often.test', address: '127.43.6.1', page: () => page('often') });
-  const dns = await startDnsServer((name) => (name === 'often.test' ? { kind: 'answer', addresses: ['127.43.6.1'], delayMs: 100 } : undefined));
+  const dns = await startDnsServer((name) =>
+    name === 'often.test' ? { kind: 'answer', addresses: ['127.43.6.1'], delayMs: 100 } : undefined,
+  );
   t.after(() => dns.close());
   const done = await crawl({
     out: join(scratch(t), 'out'),

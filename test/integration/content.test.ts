@@ -10,7 +10,8 @@ import { readWarcs } from './warc-files.ts';
 
 const QUICK = { politeness: { delay: 10 } };
 const copy: WebReply = page('copy', [], prose(1, 60));
-const article = (seed: number, visits: number, links: readonly string[] = []): WebReply => page('article', links, `${prose(seed, 300)} Visited ${visits} times.`);
+const article = (seed: number, visits: number, links: readonly string[] = []): WebReply =>
+  page('article', links, `${prose(seed, 300)} Visited ${visits} times.`);
 
 describe('copies', () => {
   test('R-H1: a copy byte for byte names the first, and the WARC holds a revisit record in place of the body', async (t) => {
@@ -18,7 +19,8 @@ describe('copies', () => {
     const web = await webFor(t, {
       name: 'copies.test',
       address: '127.47.1.1',
-      page: ({ path }) => (path === '/' ? page('home', ['/one', '/two', '/three', '/other']) : path === '/other' ? page('other', [], prose(2, 60)) : copy),
+      page: ({ path }) =>
+        path === '/' ? page('home', ['/one', '/two', '/three', '/other']) : path === '/other' ? page('other', [], prose(2, 60)) : copy,
     });
     const done = await crawl({ web, out, seeds: [`${web.origin('copies.test')}/`], config: QUICK });
     const one = `${web.origin('copies.test')}/one`;
@@ -28,7 +30,10 @@ describe('copies', () => {
     assert.equal(done.report.exactDuplicates, 2);
     const records = await readWarcs(out);
     const revisits = records.filter((record) => record.type === 'revisit');
-    assert.deepEqual(revisits.map((record) => record.url).sort(), ['/three', '/two'].map((path) => web.origin('copies.test') + path));
+    assert.deepEqual(
+      revisits.map((record) => record.url).sort(),
+      ['/three', '/two'].map((path) => web.origin('copies.test') + path),
+    );
     for (const record of revisits) {
       assert.equal(record.fields.get('WARC-Refers-To-Target-URI'), one);
       assert.match(record.fields.get('WARC-Profile') ?? '', /identical-payload-digest/);
@@ -47,7 +52,12 @@ describe('copies', () => {
       { name: 'source.test', address: '127.47.2.1', page: () => copy },
       { name: mirror, address: '127.47.2.2', robots: () => ({ status: 404, delayMs: 2_500 }), page: () => copy },
     );
-    const done = await crawl({ web, out: join(scratch(t), 'out'), seeds: [`${web.origin('source.test')}/`, `${web.origin(mirror)}/`], config: QUICK });
+    const done = await crawl({
+      web,
+      out: join(scratch(t), 'out'),
+      seeds: [`${web.origin('source.test')}/`, `${web.origin(mirror)}/`],
+      config: QUICK,
+    });
     assert.equal(done.row(`${web.origin(mirror)}/`).duplicateOf, `${web.origin('source.test')}/`);
   });
 
@@ -76,7 +86,12 @@ describe('near-duplicates', () => {
       if (path === '/') return page('home', ['/first', '/again', '/markup', '/different']);
       if (path === '/first') return article(7, 1, ['/from-first']);
       if (path === '/again') return article(7, 2, ['/from-again', '/from-first']);
-      if (path === '/markup') return { body: String(article(7, 1, ['/from-markup']).body).replace('<h1>', '<div class="x"><h1>').replace('</h1>', '</h1></div>') };
+      if (path === '/markup')
+        return {
+          body: String(article(7, 1, ['/from-markup']).body)
+            .replace('<h1>', '<div class="x"><h1>')
+            .replace('</h1>', '</h1></div>'),
+        };
       return path === '/different' ? article(8, 1, ['/from-different']) : page(path, [], prose(path.length + 40, 70));
     },
   });
@@ -90,13 +105,20 @@ describe('near-duplicates', () => {
       assert.notEqual(done.row(origin + path).warc, undefined);
     }
     assert.equal(done.row(`${origin}/different`).nearDuplicateOf, undefined);
-    for (const path of ['/from-first', '/from-again', '/from-markup', '/from-different']) assert.equal(done.row(origin + path).outcome, 'ok', path);
+    for (const path of ['/from-first', '/from-again', '/from-markup', '/from-different'])
+      assert.equal(done.row(origin + path).outcome, 'ok', path);
     assert.equal(done.report.nearDuplicates, 2);
   });
 
   test('R-H4: skipped on demand: marked, not stored, and their links are rejected as such', async (t) => {
     const web = await webFor(t, near('skip.test', '127.47.5.1'));
-    const done = await crawl({ web, out: join(scratch(t), 'out'), seeds: [`${web.origin('skip.test')}/`], config: QUICK, flags: ['--near-duplicates', 'skip'] });
+    const done = await crawl({
+      web,
+      out: join(scratch(t), 'out'),
+      seeds: [`${web.origin('skip.test')}/`],
+      config: QUICK,
+      flags: ['--near-duplicates', 'skip'],
+    });
     const origin = web.origin('skip.test');
     for (const path of ['/again', '/markup']) {
       const row = done.row(origin + path);

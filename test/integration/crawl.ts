@@ -37,7 +37,12 @@ export interface Row {
   readonly nearDuplicateOf?: string;
   readonly redirectTo?: string;
   readonly robots?: readonly string[];
-  readonly links?: { readonly found: number; readonly rejected: Readonly<Record<string, number>>; readonly known: number; readonly sent: number };
+  readonly links?: {
+    readonly found: number;
+    readonly rejected: Readonly<Record<string, number>>;
+    readonly known: number;
+    readonly sent: number;
+  };
   readonly warc?: { readonly file: string; readonly offset: number; readonly length: number };
   readonly text?: string;
 }
@@ -178,7 +183,11 @@ async function run(options: CrawlOptions, program: ReturnType<typeof portolan>):
     rows,
     row: (url) => {
       const found = rows.filter((row) => row.url === url);
-      assert.equal(found.length, 1, `lines of ${url} in pages.jsonl; there are ${rows.map((row) => `${row.url} ${row.outcome}`).join(', ')}`);
+      assert.equal(
+        found.length,
+        1,
+        `lines of ${url} in pages.jsonl; there are ${rows.map((row) => `${row.url} ${row.outcome}`).join(', ')}`,
+      );
       return found[0]!;
     },
   };
@@ -220,7 +229,19 @@ export function readRows(out: string): readonly Row[] {
 }
 
 const NO_REPORT: Report = {
-  ...{ reason: '', found: 0, known: 0, rejected: {}, admitted: 0, queued: 0, fetched: {}, dropped: {}, unaccounted: 0, pages: 0, requests: 0 },
+  ...{
+    reason: '',
+    found: 0,
+    known: 0,
+    rejected: {},
+    admitted: 0,
+    queued: 0,
+    fetched: {},
+    dropped: {},
+    unaccounted: 0,
+    pages: 0,
+    requests: 0,
+  },
   ...{ robotsRequests: 0, exactDuplicates: 0, nearDuplicates: 0, storedPages: 0, hosts: 0, hostsApart: 0 },
 };
 

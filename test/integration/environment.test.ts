@@ -20,7 +20,10 @@ const HEAVY_PAGES = 160;
 const heavy = (path: string): string => {
   let x = 1 + (Number(path.slice(1)) || 0);
   let text = '';
-  while (text.length < 100_000) text += ((x = Math.imul(x, 48_271) & 0x7fffffff) >>> 0).toString(36) + ((x >> 3) % 7 === 0 ? ' ' : '');
+  while (text.length < 100_000) {
+    x = Math.imul(x, 48_271) & 0x7fffffff;
+    text += (x >>> 0).toString(36) + ((x >> 3) % 7 === 0 ? ' ' : '');
+  }
   return text;
 };
 
@@ -28,7 +31,13 @@ function heavyWeb(t: { after: (fn: () => unknown) => void }, name: string, addre
   return webFor(t, {
     name,
     address,
-    page: ({ path }) => (path === '/' ? page('home', Array.from({ length: HEAVY_PAGES }, (_, at) => `/${at}`)) : page(path, [], heavy(path))),
+    page: ({ path }) =>
+      path === '/'
+        ? page(
+            'home',
+            Array.from({ length: HEAVY_PAGES }, (_, at) => `/${at}`),
+          )
+        : page(path, [], heavy(path)),
   });
 }
 
@@ -60,7 +69,9 @@ describe('a bad place to work in', () => {
     assert.ok(!/ {4}at /.test(stderr), 'no stack trace');
   });
 
-  test('R-L1: a read-only directory is named, with exit code 4', { skip: process.getuid?.() === 0 && !MAY_MOUNT && 'SKIPPED: root writes everywhere' }, async (t) => {
+  test('R-L1: a read-only directory is named, with exit code 4', {
+    skip: process.getuid?.() === 0 && !MAY_MOUNT && 'SKIPPED: root writes everywhere',
+  }, async (t) => {
     const dir = join(scratch(t), 'ro');
     if (MAY_MOUNT) mountTmpfs(t, dir, 'size=1m,ro');
     else {
@@ -74,7 +85,11 @@ describe('a bad place to work in', () => {
 
   test('R-L2: a second process on the same directory is refused, and the first one goes on', async (t) => {
     const out = join(scratch(t), 'out');
-    const web = await webFor(t, { name: 'taken.test', address: '127.49.1.1', page: ({ path }) => page(path, path === '/' ? Array.from({ length: 12 }, (_, at) => `/${at}`) : []) });
+    const web = await webFor(t, {
+      name: 'taken.test',
+      address: '127.49.1.1',
+      page: ({ path }) => page(path, path === '/' ? Array.from({ length: 12 }, (_, at) => `/${at}`) : []),
+    });
     const options = { web, out, seeds: [`${web.origin('taken.test')}/`] };
     let second: Promise<unknown> | undefined;
     const done = await crawl({
@@ -93,27 +108,36 @@ describe('a bad place to work in', () => {
     assert.deepEqual([...web.log.repeats().keys()], []);
   });
 
-  test('R-L1: a full disk ends the run with exit code 4 and no damage; with more space the same command finishes', NEEDS_MOUNT, async (t) => {
-    const dir = join(scratch(t), 'small');
-    mountTmpfs(t, dir, 'size=9m');
-    const web = await heavyWeb(t, 'full.test', '127.49.2.1');
-    const options = { web, out: join(dir, 'out'), seeds: [`${web.origin('full.test')}/`], config: { politeness: { delay: 0 }, output: { reserve: 0 } } };
-    const full = await crawl({ ...options, code: EXIT.disk });
-    assert.match(full.stderr, /PORTOLAN_DISK_FULL: .*\n {2}what to do: .*space/);
-    assert.ok(!/ {4}at /.test(full.stderr), full.stderr);
-    const fetchedFirst = web.log.pages().length;
-    assert.ok(fetchedFirst < HEAVY_PAGES, 'the disk was full before the end');
-    // Still full: the same sentence again, and still no damage.
-    const again = await crawl({ ...options, code: EXIT.disk });
-    assert.match(again.stderr, /PORTOLAN_DISK_FULL/);
-    remount(dir, 'size=80m');
-    const done = await crawl(options);
-    assert.deepEqual([done.report.reason, done.report.fetched], ['finished', { ok: HEAVY_PAGES + 1 }]);
-    const responses = (await readWarcs(options.out)).filter((record) => record.type === 'response');
-    assert.equal(new Set(responses.map((record) => record.url)).size, HEAVY_PAGES + 1);
-    assert.equal(responses.length, HEAVY_PAGES + 1, 'each page is stored once');
-    assert.equal(done.rows.length, HEAVY_PAGES + 1);
-  });
+  test(
+    'R-L1: a full disk ends the run with exit code 4 and no damage; with more space the same command finishes',
+    NEEDS_MOUNT,
+    async (t) => {
+      const dir = join(scratch(t), 'small');
+      mountTmpfs(t, dir, 'size=9m');
+      const web = await heavyWeb(t, 'full.test', '127.49.2.1');
+      const options = {
+        web,
+        out: join(dir, 'out'),
+        seeds: [`${web.origin('full.test')}/`],
+        config: { politeness: { delay: 0 }, output: { reserve: 0 } },
+      };
+      const full = await crawl({ ...options, code: EXIT.disk });
+      assert.match(full.stderr, /PORTOLAN_DISK_FULL: .*\n {2}what to do: .*space/);
+      assert.ok(!/ {4}at /.test(full.stderr), full.stderr);
+      const fetchedFirst = web.log.pages().length;
+      assert.ok(fetchedFirst < HEAVY_PAGES, 'the disk was full before the end');
+      // Still full: the same sentence again, and still no damage.
+      const again = await crawl({ ...options, code: EXIT.disk });
+      assert.match(again.stderr, /PORTOLAN_DISK_FULL/);
+      remount(dir, 'size=80m');
+      const done = await crawl(options);
+      assert.deepEqual([done.report.reason, done.report.fetched], ['finished', { ok: HEAVY_PAGES + 1 }]);
+      const responses = (await readWarcs(options.out)).filter((record) => record.type === 'response');
+      assert.equal(new Set(responses.map((record) => record.url)).size, HEAVY_PAGES + 1);
+      assert.equal(responses.length, HEAVY_PAGES + 1, 'each page is stored once');
+      assert.equal(done.rows.length, HEAVY_PAGES + 1);
+    },
+  );
 
   test('R-L1: free space under the reserve pauses the crawl, which goes on by itself when there is space', NEEDS_MOUNT, async (t) => {
     const dir = join(scratch(t), 'low');
@@ -155,17 +179,37 @@ describe('mistakes on the command line', () => {
     ['an unknown verb', ['crawll'], /unknown command 'crawll'/],
     ['a choice that is none', ['crawl', 'http://a.test/', '--scope', 'planet'], /--scope.*planet.*host.*domain.*prefix.*web/],
     ['a number that is none', ['crawl', 'http://a.test/', '--max-pages', 'many'], /--max-pages takes a number, not "many"/],
-    ['a duration that is none', ['crawl', 'http://a.test/', '--delay', '1 fortnight'], /politeness\.delay: "1 fortnight" is not a duration/],
+    [
+      'a duration that is none',
+      ['crawl', 'http://a.test/', '--delay', '1 fortnight'],
+      /politeness\.delay: "1 fortnight" is not a duration/,
+    ],
     ['a size that is none', ['crawl', 'http://a.test/', '--max-body', 'huge'], /fetch\.maxBody: "huge" is not a size/],
-    ['a pattern that does not compile', ['crawl', 'http://a.test/', '--include', '(open'], /PORTOLAN_CONFIG_INVALID: .*scope\.include.*\(open/],
+    [
+      'a pattern that does not compile',
+      ['crawl', 'http://a.test/', '--include', '(open'],
+      /PORTOLAN_CONFIG_INVALID: .*scope\.include.*\(open/,
+    ],
     ['a range that is none', ['crawl', 'http://a.test/', '--allow-net', '10.0.0.0/99'], /10\.0\.0\.0\/99/],
     ['a name without an address', ['crawl', 'http://a.test/', '--resolve', 'a.test'], /"a\.test" is not HOST:ADDR/],
     ['a switch that is neither on nor off', ['crawl', 'http://a.test/', '--warc', 'maybe'], /--warc takes on or off, not "maybe"/],
-    ['a broad crawl without a contact', ['crawl', 'http://a.test/', '--scope', 'web'], /contact for webmasters.*\n {2}what to do: .*--contact/],
+    [
+      'a broad crawl without a contact',
+      ['crawl', 'http://a.test/', '--scope', 'web'],
+      /contact for webmasters.*\n {2}what to do: .*--contact/,
+    ],
     ['no seed at all', ['crawl'], /PORTOLAN_SEED_NONE: there is nothing to start from/],
     ['a seed that cannot be crawled', ['crawl', 'ftp://a.test/'], /PORTOLAN_SEED_INVALID: seed "ftp:\/\/a\.test\/".*only http and https/],
-    ['a blocklist that is not there', ['crawl', 'http://a.test/', '--blocklist', 'missing.txt'], /PORTOLAN_BLOCKLIST_INVALID: the blocklist missing\.txt cannot be read/],
-    ['a configuration file that is not there', ['crawl', 'http://a.test/', '--config', 'missing.yaml'], /PORTOLAN_CONFIG_UNREADABLE: missing\.yaml/],
+    [
+      'a blocklist that is not there',
+      ['crawl', 'http://a.test/', '--blocklist', 'missing.txt'],
+      /PORTOLAN_BLOCKLIST_INVALID: the blocklist missing\.txt cannot be read/,
+    ],
+    [
+      'a configuration file that is not there',
+      ['crawl', 'http://a.test/', '--config', 'missing.yaml'],
+      /PORTOLAN_CONFIG_UNREADABLE: missing\.yaml/,
+    ],
   ];
 
   for (const [what, args, message] of mistakes) {
@@ -188,7 +232,10 @@ describe('mistakes on the command line', () => {
     };
     const out = ['--out', join(dir, 'out')];
     const key = await run('crawl', 'http://a.test/', ...out, '--config', file('bad.yaml', 'politeness:\n  dely: 2s\n'));
-    assert.match(key.stderr, /PORTOLAN_CONFIG_UNKNOWN_KEY: .*bad\.yaml: unknown key "politeness\.dely" \(did you mean "politeness\.delay"\?\)/);
+    assert.match(
+      key.stderr,
+      /PORTOLAN_CONFIG_UNKNOWN_KEY: .*bad\.yaml: unknown key "politeness\.dely" \(did you mean "politeness\.delay"\?\)/,
+    );
     const seed = await run('crawl', ...out, '--seeds', file('seeds.txt', '# seeds\nhttp://a.test/\n\nhttp://[broken\n'));
     assert.match(seed.stderr, /PORTOLAN_SEED_INVALID: .*seeds\.txt line 4: /);
     const entry = await run('crawl', 'http://a.test/', ...out, '--blocklist', file('block.txt', 'good.test\nbad host\n'));

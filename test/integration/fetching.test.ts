@@ -14,13 +14,22 @@ const MAX_BODY = 1_000_000;
 const BOMB = Buffer.alloc(64 * 1_048_576, 0x20);
 const BOMB_GZIP = gzipSync(BOMB, { level: 1 });
 const BOMB_BROTLI = brotliCompressSync(BOMB, { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } });
-const coded = (body: Uint8Array, coding: string, more: Partial<WebReply> = {}): WebReply => ({ body, headers: { 'content-encoding': coding }, ...more });
-const typed = (type: string, body: string | Uint8Array, more: Partial<WebReply> = {}): WebReply => ({ body, headers: { 'content-type': type }, ...more });
+const coded = (body: Uint8Array, coding: string, more: Partial<WebReply> = {}): WebReply => ({
+  body,
+  headers: { 'content-encoding': coding },
+  ...more,
+});
+const typed = (type: string, body: string | Uint8Array, more: Partial<WebReply> = {}): WebReply => ({
+  body,
+  headers: { 'content-type': type },
+  ...more,
+});
 const raw = (head: string, body: string | Uint8Array = GREETING): WebReply => ({
   fault: { kind: 'raw', bytes: Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]) },
 });
 const cyrillic = Buffer.from([0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2]); // Привет in windows-1251
-const wrapped = (title: Uint8Array, meta = ''): Buffer => Buffer.concat([Buffer.from(`<!doctype html>${meta}<title>`), title, Buffer.from('</title>')]);
+const wrapped = (title: Uint8Array, meta = ''): Buffer =>
+  Buffer.concat([Buffer.from(`<!doctype html>${meta}<title>`), title, Buffer.from('</title>')]);
 
 const REPLIES: Readonly<Record<string, () => WebReply>> = {
   '/gzip': () => coded(gzipSync(GREETING), 'gzip'),
@@ -80,7 +89,8 @@ describe('fetching', () => {
       page: (request) => {
         if (request.path === '/') return page('home', Object.keys(REPLIES));
         if (request.path === '/next') return page('next');
-        if (request.path === '/reset') return request.nth === 1 ? { fault: { kind: 'reset', afterBytes: 20 }, body: GREETING } : page('second try');
+        if (request.path === '/reset')
+          return request.nth === 1 ? { fault: { kind: 'reset', afterBytes: 20 }, body: GREETING } : page('second try');
         return REPLIES[request.path]?.();
       },
     });
@@ -120,7 +130,8 @@ describe('fetching', () => {
   });
 
   test('R-I2: a coding that was only promised is none; a damaged one is not stored as text', () => {
-    for (const path of ['/pretends', '/charset-as-coding']) assert.deepEqual([outcome(path), done.row(url(path)).title], ['ok', 'Greeting page'], path);
+    for (const path of ['/pretends', '/charset-as-coding'])
+      assert.deepEqual([outcome(path), done.row(url(path)).title], ['ok', 'Greeting page'], path);
     const damaged = done.row(url('/damaged'));
     assert.equal(damaged.outcome, 'decode-error');
     assert.equal(damaged.title, undefined);
@@ -148,7 +159,10 @@ describe('fetching', () => {
   });
 
   test('R-I1: a body that is not as long as was promised is never called whole', () => {
-    for (const [path, length] of [['/long', GREETING.length], ['/closed', 60]] as const) {
+    for (const [path, length] of [
+      ['/long', GREETING.length],
+      ['/closed', 60],
+    ] as const) {
       assert.deepEqual([outcome(path), done.row(url(path)).bytesBody], ['truncated', length], path);
     }
     assert.equal(done.row(url('/short')).bytesBody, 40);
@@ -164,11 +178,13 @@ describe('fetching', () => {
   });
 
   test('R-I1: empty answers are pages without a body', () => {
-    for (const path of ['/empty', '/nocontent']) assert.deepEqual([outcome(path), done.row(url(path)).bytesBody, done.row(url(path)).duplicateOf], ['ok', 0, undefined], path);
+    for (const path of ['/empty', '/nocontent'])
+      assert.deepEqual([outcome(path), done.row(url(path)).bytesBody, done.row(url(path)).duplicateOf], ['ok', 0, undefined], path);
   });
 
   test('R-A4: the charset is that of the byte order mark, else of the header, else of meta', () => {
-    for (const path of ['/cp1251', '/meta1251', '/bom']) assert.deepEqual([outcome(path), done.row(url(path)).title], ['ok', 'Привет'], path);
+    for (const path of ['/cp1251', '/meta1251', '/bom'])
+      assert.deepEqual([outcome(path), done.row(url(path)).title], ['ok', 'Привет'], path);
     assert.equal(done.row(url('/latin1')).title, '“€”', 'iso-8859-1 means windows-1252');
   });
 
@@ -185,7 +201,8 @@ describe('fetching', () => {
   });
 
   test('R-C6: every request names the crawler and where its operator is reached', () => {
-    for (const { headers } of web.log.entries()) assert.match(String(headers['user-agent']), /^PortolanTest\/[\d.]+ \(\+https:\/\/example\.org\/bot\)$/);
+    for (const { headers } of web.log.entries())
+      assert.match(String(headers['user-agent']), /^PortolanTest\/[\d.]+ \(\+https:\/\/example\.org\/bot\)$/);
     assert.ok(web.log.entries().every((entry) => entry.headers['cookie'] === undefined));
   });
 });
@@ -200,7 +217,12 @@ test('R-A4 R-I1: --accept chooses the types that are read and --max-body how muc
       return path === '/image' ? typed('image/png', '\x89PNG') : page('page');
     },
   });
-  const done = await crawl({ web, out: join(scratch(t), 'out'), seeds: [`${web.origin('types.test')}/`], flags: ['--accept', 'text/*,application/pdf', '--max-body', '2KB'] });
+  const done = await crawl({
+    web,
+    out: join(scratch(t), 'out'),
+    seeds: [`${web.origin('types.test')}/`],
+    flags: ['--accept', 'text/*,application/pdf', '--max-body', '2KB'],
+  });
   const at = (path: string) => done.row(`${web.origin('types.test')}${path}`);
   assert.deepEqual([at('/pdf').outcome, at('/pdf').bytesBody], ['truncated', 2_000]);
   assert.equal(at('/image').outcome, 'unwanted-type');

@@ -30,7 +30,8 @@ describe('output', () => {
       page: ({ path }) => {
         if (path === '/') return page('home', ['/text', '/zipped', '/moved', '/gone', '/closed', '/chunked', '/film', '/reset']);
         if (path === '/text') return page('text', ['/text?utm_source=x', '/text#x', 'mailto:a@b.c'], TEXT);
-        if (path === '/zipped') return { body: ZIPPED, headers: { 'content-encoding': 'gzip', etag: '"v1"', 'last-modified': 'Mon, 05 Jan 2026 00:00:00 GMT' } };
+        if (path === '/zipped')
+          return { body: ZIPPED, headers: { 'content-encoding': 'gzip', etag: '"v1"', 'last-modified': 'Mon, 05 Jan 2026 00:00:00 GMT' } };
         if (path === '/moved') return redirect('/landed');
         if (path === '/landed') return page('landed');
         if (path === '/chunked') return { ...page('chunked', [], prose(5, 100)), headers: { 'transfer-encoding': 'chunked' } };
@@ -59,7 +60,10 @@ describe('output', () => {
     });
     assert.equal(done.rows.length, 10);
     const row = done.row(url('/text'));
-    assert.deepEqual([row.via, row.depth, row.kind, row.status, row.title, row.address, row.attempts], [url('/'), 1, 'link', 200, 'text', '127.48.1.1', 1]);
+    assert.deepEqual(
+      [row.via, row.depth, row.kind, row.status, row.title, row.address, row.attempts],
+      [url('/'), 1, 'link', 200, 'text', '127.48.1.1', 1],
+    );
     assert.deepEqual(row.links, { found: 3, rejected: { 'not-http': 1 }, known: 0, sent: 2 });
     assert.deepEqual([done.row(url('/gone')).status, done.row(url('/gone')).class], [404, 'permanent']);
     assert.deepEqual([done.row(url('/reset')).status, done.row(url('/reset')).attempts], [undefined, 3]);
@@ -113,7 +117,11 @@ describe('output', () => {
 });
 
 test('R-J1: --warc off and --pages off leave no such files, and the crawl is as complete and as resumable', async (t) => {
-  const web = await webFor(t, { name: 'bare.test', address: '127.48.2.1', page: ({ path }) => page(path, path === '/' ? ['/1', '/2', '/3', '/4'] : []) });
+  const web = await webFor(t, {
+    name: 'bare.test',
+    address: '127.48.2.1',
+    page: ({ path }) => page(path, path === '/' ? ['/1', '/2', '/3', '/4'] : []),
+  });
   const out = join(scratch(t), 'out');
   const options = { web, out, seeds: [`${web.origin('bare.test')}/`], config: { politeness: { delay: 10 } } };
   await crawl({ ...options, flags: ['--warc', 'off', '--pages', 'off', '--max-pages', '2'] });

@@ -1,8 +1,8 @@
 /** What a server sees of politeness (rows B5, B6, C1–C5, C8, D4). Pauses are held against lower bounds only: a busy machine is merely politer. */
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startDnsServer } from '../support/dns-server.ts';
 import { page, unavailable, type WebHost, type WebServer } from '../support/web-server.ts';
 import { type Crawl, crawl, endings, readLedger, scratch, startsOf, webFor } from './crawl.ts';
@@ -35,13 +35,24 @@ describe('gaps of a host', () => {
       home('plain'),
       home('told', { robots: 'User-agent: *\nCrawl-delay: 0.4\n' }),
       home('slow', { delayMs: 60 }),
-      home('busy', { page: (request) => (request.path === '/' ? (request.nth === 1 ? unavailable() : page('busy', numbered(3))) : page(request.path)) }),
+      home('busy', {
+        page: (request) => (request.path === '/' ? (request.nth === 1 ? unavailable() : page('busy', numbered(3))) : page(request.path)),
+      }),
       home('seconds', {
-        page: (request) => (request.path === '/' ? page('seconds', numbered(3)) : request.path === '/1' && request.nth === 1 ? unavailable('2', 429) : page(request.path)),
+        page: (request) =>
+          request.path === '/'
+            ? page('seconds', numbered(3))
+            : request.path === '/1' && request.nth === 1
+              ? unavailable('2', 429)
+              : page(request.path),
       }),
       home('dated', {
         page: (request) =>
-          request.path === '/' ? (request.nth === 1 ? unavailable(new Date(Date.now() + 3_000).toUTCString()) : page('dated', numbered(2))) : page(request.path),
+          request.path === '/'
+            ? request.nth === 1
+              ? unavailable(new Date(Date.now() + 3_000).toUTCString())
+              : page('dated', numbered(2))
+            : page(request.path),
       }),
       home('patient', { page: (request) => (request.nth < 3 ? { status: 500, body: 'try again' } : page(request.path)) }),
       home('flaky', {
@@ -51,7 +62,14 @@ describe('gaps of a host', () => {
           return { status: Number(request.path.slice(1)), body: 'no' };
         },
       }),
-      home('stuck', { page: (request) => (request.path === '/' ? page('stuck', ['/stall', '/after']) : request.path === '/stall' ? { fault: { kind: 'stall' } } : page('after')) }),
+      home('stuck', {
+        page: (request) =>
+          request.path === '/'
+            ? page('stuck', ['/stall', '/after'])
+            : request.path === '/stall'
+              ? { fault: { kind: 'stall' } }
+              : page('after'),
+      }),
       home('gone', { page: () => ({ status: 410 }) }),
     );
     done = await crawl({
@@ -114,7 +132,10 @@ describe('gaps of a host', () => {
 
   test('R-C4: a 500 is tried three times at most, and the third answer counts', () => {
     assert.deepEqual(
-      web.log.pages(host('patient')).filter((entry) => entry.path === '/').map((entry) => entry.status),
+      web.log
+        .pages(host('patient'))
+        .filter((entry) => entry.path === '/')
+        .map((entry) => entry.status),
       [500, 500, 200],
     );
     const row = done.row(url('patient', '/'));
@@ -122,7 +143,13 @@ describe('gaps of a host', () => {
   });
 
   test('R-C4: resets, timeouts and 5xx get three attempts, 4xx one', () => {
-    for (const [path, times] of [['/reset', 3], ['/500', 3], ['/404', 1], ['/403', 1], ['/410', 1]] as const) {
+    for (const [path, times] of [
+      ['/reset', 3],
+      ['/500', 3],
+      ['/404', 1],
+      ['/403', 1],
+      ['/410', 1],
+    ] as const) {
       assert.equal(web.log.count(host('flaky'), path), times, path);
     }
     assert.equal(web.log.count(host('stuck'), '/stall'), 3);
@@ -135,12 +162,16 @@ describe('gaps of a host', () => {
   test('R-C5: a host that answers nothing for seconds delays no other', () => {
     const stalled = web.log.entries(host('stuck')).find((entry) => entry.path === '/stall');
     assert.ok(stalled !== undefined);
-    const meanwhile = web.log.entries().filter((entry) => entry.host !== host('stuck') && entry.startMs > stalled.startMs && entry.endMs < stalled.endMs);
+    const meanwhile = web.log
+      .entries()
+      .filter((entry) => entry.host !== host('stuck') && entry.startMs > stalled.startMs && entry.endMs < stalled.endMs);
     assert.ok(meanwhile.length >= 3, `${meanwhile.length} requests to other hosts during the stall`);
   });
 });
 
-test('R-C1 R-D1: http and https of one host share a queue and its gap, and have a robots.txt each', { skip: !HAS_OPENSSL && 'no openssl on this machine' }, async (t) => {
+test('R-C1 R-D1: http and https of one host share a queue and its gap, and have a robots.txt each', {
+  skip: !HAS_OPENSSL && 'no openssl on this machine',
+}, async (t) => {
   const dir = scratch(t);
   const certificate = makeCertificate(dir, 'both.test');
   const web = await startSecureWeb('127.40.2.1', certificate, (scheme, path) =>
@@ -158,7 +189,11 @@ test('R-C1 R-D1: http and https of one host share a queue and its gap, and have 
   assert.equal(web.log.entries(host).length, 2 + 8);
   web.log.assertGap(host, 150);
   for (const scheme of ['http', 'https']) {
-    assert.equal(web.log.entries(host).filter((entry) => entry.path === '/robots.txt' && entry.method === `${scheme} GET`).length, 1, scheme);
+    assert.equal(
+      web.log.entries(host).filter((entry) => entry.path === '/robots.txt' && entry.method === `${scheme} GET`).length,
+      1,
+      scheme,
+    );
     assert.equal(done.row(`${scheme}://${host}/not-over-${scheme}`).reason, 'robots-disallowed');
     assert.equal(done.row(`${scheme}://${host}/a`).title, scheme);
   }
@@ -183,14 +218,22 @@ test('R-C2: many names on one address are one server: never two in flight, its o
 });
 
 test('R-C5: a host that cannot be reached is set aside, retired after that, and each of its URLs says so', async (t) => {
-  const web = await webFor(t, { name: 'well.test', address: '127.40.4.1', page: (request) => page('well', request.path === '/' ? numbered(3) : []) });
+  const web = await webFor(t, {
+    name: 'well.test',
+    address: '127.40.4.1',
+    page: (request) => page('well', request.path === '/' ? numbered(3) : []),
+  });
   const dead = `http://dead.test:${web.port}`;
   const out = join(scratch(t), 'out');
   const done = await crawl({
     web,
     out,
     seeds: [`${web.origin('well.test')}/`, ...numbered(4).map((path) => dead + path)],
-    config: { politeness: { faultLimit: 2, faultPause: 40, setAside: 200, setAsideLimit: 2 }, robots: { retryMin: 50, retryMax: 50 }, dns: { resolve: ['dead.test:127.40.4.9'] } },
+    config: {
+      politeness: { faultLimit: 2, faultPause: 40, setAside: 200, setAsideLimit: 2 },
+      robots: { retryMin: 50, retryMax: 50 },
+      dns: { resolve: ['dead.test:127.40.4.9'] },
+    },
   });
   for (const path of numbered(4)) assert.equal(done.row(dead + path).reason, 'host-retired', path);
   assert.deepEqual(done.report.dropped, { 'host-retired': 4 });
@@ -198,7 +241,10 @@ test('R-C5: a host that cannot be reached is set aside, retired after that, and 
   const ends = readLedger(out).flatMap((record) => (record.kind === 'end' && record.status === 0 ? [record.outcome] : []));
   assert.deepEqual(ends, ['connect-failed', 'connect-failed', 'connect-failed', 'connect-failed'], 'two failures, set aside, two more');
   assert.ok(startsOf(out, `dead.test:${web.port}`).some((start) => start.gapRule === 'set-aside'));
-  assert.ok(done.notices.some((text) => /dead\.test:\d+ is retired .*connect-failed/.test(text)), done.notices.join('; '));
+  assert.ok(
+    done.notices.some((text) => /dead\.test:\d+ is retired .*connect-failed/.test(text)),
+    done.notices.join('; '),
+  );
 });
 
 test('R-C4 R-C5: one URL that is unavailable for good does not take its host with it', async (t) => {
@@ -223,8 +269,14 @@ test('R-C4 R-C5: one URL that is unavailable for good does not take its host wit
 });
 
 test('R-C5 R-E1: a name server that answers nothing about one name holds no other host back', async (t) => {
-  const web = await webFor(t, { name: 'quick.test', address: '127.40.6.1', page: (request) => page('quick', request.path === '/' ? numbered(6) : []) });
-  const dns = await startDnsServer((name) => (name === 'quick.test' ? { kind: 'answer', addresses: ['127.40.6.1'] } : name === 'mute.test' ? { kind: 'silence' } : undefined));
+  const web = await webFor(t, {
+    name: 'quick.test',
+    address: '127.40.6.1',
+    page: (request) => page('quick', request.path === '/' ? numbered(6) : []),
+  });
+  const dns = await startDnsServer((name) =>
+    name === 'quick.test' ? { kind: 'answer', addresses: ['127.40.6.1'] } : name === 'mute.test' ? { kind: 'silence' } : undefined,
+  );
   t.after(() => dns.close());
   const silent = Date.now();
   let silentUntil = 0;
@@ -240,14 +292,24 @@ test('R-C5 R-E1: a name server that answers nothing about one name holds no othe
   assert.equal(done.row(`http://nowhere.test:${web.port}/b`).reason, 'host-retired');
   assert.equal(done.report.fetched['ok'], 7);
   assert.ok(silentUntil > silent, 'the silence was noticed');
-  assert.ok(web.log.entries().every((entry) => entry.startMs < silentUntil), 'every page of the other host came during the silence');
-  assert.ok(done.notices.some((text) => /nowhere\.test:\d+ is retired .*dns-failed/.test(text)), done.notices.join('; '));
+  assert.ok(
+    web.log.entries().every((entry) => entry.startMs < silentUntil),
+    'every page of the other host came during the silence',
+  );
+  assert.ok(
+    done.notices.some((text) => /nowhere\.test:\d+ is retired .*dns-failed/.test(text)),
+    done.notices.join('; '),
+  );
 });
 
 for (const how of ['SIGKILL', 'SIGINT'] as const) {
   test(`R-C8 R-B5: after ${how} and a restart a host is owed its whole gap`, async (t) => {
     const name = `owed-${how.toLowerCase()}.test`;
-    const web = await webFor(t, { name, address: how === 'SIGKILL' ? '127.40.7.1' : '127.40.7.2', page: (request) => page(name, request.path === '/' ? ['/next'] : []) });
+    const web = await webFor(t, {
+      name,
+      address: how === 'SIGKILL' ? '127.40.7.1' : '127.40.7.2',
+      page: (request) => page(name, request.path === '/' ? ['/next'] : []),
+    });
     const host = `${name}:${web.port}`;
     const out = join(scratch(t), 'out');
     const options = { web, out, seeds: [`${web.origin(name)}/`], config: { politeness: { delay: 2_500 } } };
@@ -273,7 +335,12 @@ for (const how of ['SIGKILL', 'SIGINT'] as const) {
 test('R-C1: --rate bounds the requests of all hosts together', async (t) => {
   const names = numbered(6).map((path) => `rate${path.slice(1)}.test`);
   const web = await webFor(t, ...names.map((name, at) => ({ name, address: `127.40.8.${at + 1}`, page: () => page(name, ['/a', '/b']) })));
-  await crawl({ web, out: join(scratch(t), 'out'), seeds: names.map((name) => `${web.origin(name)}/`), flags: ['--rate', '12/s', '--delay', '0'] });
+  await crawl({
+    web,
+    out: join(scratch(t), 'out'),
+    seeds: names.map((name) => `${web.origin(name)}/`),
+    flags: ['--rate', '12/s', '--delay', '0'],
+  });
   const starts = web.log.entries().map((entry) => entry.startMs);
   assert.equal(starts.length, 24);
   assert.ok(starts.at(-1)! - starts[0]! >= (23 / 12) * 1_000 - 200, `24 requests within ${starts.at(-1)! - starts[0]!} ms`);
@@ -286,7 +353,8 @@ test('R-C3: a Retry-After over the bound is taken as the bound, and nonsense as 
     ...answers.map((value, at) => ({
       name: `after${at}.test`,
       address: `127.40.9.${at + 1}`,
-      page: (request: { path: string; nth: number }) => (request.path === '/' && request.nth === 1 ? unavailable(value) : page(request.path)),
+      page: (request: { path: string; nth: number }) =>
+        request.path === '/' && request.nth === 1 ? unavailable(value) : page(request.path),
     })),
   );
   const done = await crawl({

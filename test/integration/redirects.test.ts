@@ -63,7 +63,8 @@ describe('redirects', () => {
         robots: 'User-agent: *\nDisallow: /private/\n',
         page: (request) => {
           if (request.path === '/') return page('home', linked);
-          if (request.path === '/gate') return request.headers.cookie?.includes('pass=1') === true ? page('behind the gate') : redirect('/set');
+          if (request.path === '/gate')
+            return request.headers.cookie?.includes('pass=1') === true ? page('behind the gate') : redirect('/set');
           if (request.path === '/linked-from-home') return page('linked');
           if (request.path === '/cookie') return redirectUntilCookie(request, page('inside'));
           const hop = /^\/chain\/(\d+)$/.exec(request.path)?.[1];
@@ -76,14 +77,33 @@ describe('redirects', () => {
         },
       },
       { name: ELSEWHERE, address: '127.42.1.2', robots: 'User-agent: *\nDisallow: /private/\n', page: (request) => page(request.path) },
-      { name: 'apex.test', address: '127.42.1.3', page: (request) => redirect(`http://www.apex.test:${request.authority.split(':')[1]}${request.path}`, 301) },
+      {
+        name: 'apex.test',
+        address: '127.42.1.3',
+        page: (request) => redirect(`http://www.apex.test:${request.authority.split(':')[1]}${request.path}`, 301),
+      },
       {
         name: 'www.apex.test',
         address: '127.42.1.3',
         robots: 'User-agent: *\nDisallow: /no\n',
-        page: (request) => page('www', request.path === '/' ? ['/a', `http://apex.test:${request.authority.split(':')[1]}/b`, '/no', `http://blog.apex.test:${request.authority.split(':')[1]}/`] : []),
+        page: (request) =>
+          page(
+            'www',
+            request.path === '/'
+              ? [
+                  '/a',
+                  `http://apex.test:${request.authority.split(':')[1]}/b`,
+                  '/no',
+                  `http://blog.apex.test:${request.authority.split(':')[1]}/`,
+                ]
+              : [],
+          ),
       },
-      { name: 'old.test', address: '127.42.1.4', page: (request) => redirect(`http://moved.test:${request.authority.split(':')[1]}/new-home`, 308) },
+      {
+        name: 'old.test',
+        address: '127.42.1.4',
+        page: (request) => redirect(`http://moved.test:${request.authority.split(':')[1]}/new-home`, 308),
+      },
       { name: 'moved.test', address: '127.42.1.5', page: (request) => page('moved', request.path === '/new-home' ? ['/inner'] : []) },
       { name: 'blog.apex.test', address: '127.42.1.6', page: () => page('blog') },
     );
@@ -185,7 +205,11 @@ describe('redirects', () => {
 });
 
 test('R-E3: a seed that redirects to the address of cloud metadata says why it ends', async (t) => {
-  const web = await webFor(t, { name: 'lure.test', address: '127.42.2.1', page: () => redirect('http://169.254.169.254/latest/meta-data/') });
+  const web = await webFor(t, {
+    name: 'lure.test',
+    address: '127.42.2.1',
+    page: () => redirect('http://169.254.169.254/latest/meta-data/'),
+  });
   const done = await crawl({ web, out: join(scratch(t), 'out'), seeds: [`${web.origin('lure.test')}/`] });
   assert.equal(done.row(`${web.origin('lure.test')}/`).links?.rejected['forbidden-address'], 1);
   assert.deepEqual(done.report.rejected, { 'forbidden-address': 1 });

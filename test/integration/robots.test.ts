@@ -10,7 +10,8 @@ const SHARDS = 4;
 const shard = (name: string): number => shardOf(registrableDomain(name), SHARDS);
 /** A name that lies in the same shard as another, or in a different one. */
 function nameBeside(other: string, where: 'same' | 'different'): string {
-  for (let at = 0; ; at++) if ((shard(`robots-${where}-${at}.test`) === shard(other)) === (where === 'same')) return `robots-${where}-${at}.test`;
+  for (let at = 0; ; at++)
+    if ((shard(`robots-${where}-${at}.test`) === shard(other)) === (where === 'same')) return `robots-${where}-${at}.test`;
 }
 const rules = (body: string): WebReply => ({ headers: { 'content-type': 'text/plain' }, body });
 
@@ -50,8 +51,12 @@ describe('robots.txt', () => {
       site(SAME, 'User-agent: *\nDisallow: /\n', (request) => (request.path === '/shared.txt' ? rules(NO) : page(SAME))),
       site('lends.test', (request) => redirect(`http://${OTHER}:${request.authority.split(':')[1]}/shared.txt`, 307)),
       site(OTHER, 'User-agent: *\nDisallow: /\n', (request) => (request.path === '/shared.txt' ? rules(NO) : page(OTHER))),
-      site('five.test', redirect('/1'), (request) => (/^\/[1-4]$/.test(request.path) ? redirect(`/${Number(request.path[1]) + 1}`) : request.path === '/5' ? rules(NO) : page('five'))),
-      site('six.test', redirect('/1'), (request) => (/^\/[1-5]$/.test(request.path) ? redirect(`/${Number(request.path[1]) + 1}`) : request.path === '/6' ? rules(NO) : page('six'))),
+      site('five.test', redirect('/1'), (request) =>
+        /^\/[1-4]$/.test(request.path) ? redirect(`/${Number(request.path[1]) + 1}`) : request.path === '/5' ? rules(NO) : page('five'),
+      ),
+      site('six.test', redirect('/1'), (request) =>
+        /^\/[1-5]$/.test(request.path) ? redirect(`/${Number(request.path[1]) + 1}`) : request.path === '/6' ? rules(NO) : page('six'),
+      ),
       site('loop.test', redirect('/robots.txt')),
       site('ping.test', (request) => redirect(`http://pong.test:${request.authority.split(':')[1]}/robots.txt`)),
       site('pong.test', (request) => redirect(`http://ping.test:${request.authority.split(':')[1]}/robots.txt`)),
@@ -63,7 +68,10 @@ describe('robots.txt', () => {
     done = await crawl({
       web,
       out: join(scratch(t), 'out'),
-      seeds: [...NAMES.flatMap((name) => [url(name, '/yes'), url(name, '/no')]), ...Array.from({ length: 30 }, (_, at) => url('crowd.test', `/yes/${at}`))],
+      seeds: [
+        ...NAMES.flatMap((name) => [url(name, '/yes'), url(name, '/no')]),
+        ...Array.from({ length: 30 }, (_, at) => url('crowd.test', `/yes/${at}`)),
+      ],
       config: { run: { shards: SHARDS }, politeness: { delay: 30 }, robots: { giveUp: '2s' } },
     });
   });
@@ -80,7 +88,8 @@ describe('robots.txt', () => {
       // A host may lend its rules to another before it is visited itself.
       assert.ok(first === '/robots.txt' || first === '/shared.txt', `first request to ${name}: ${first}`);
     }
-    for (const name of ['missing.test', 'forbids.test', 'empty.test', 'rules.test', 'moves.test', 'five.test']) assert.equal(web.log.count(host(name), '/robots.txt'), 1, name);
+    for (const name of ['missing.test', 'forbids.test', 'empty.test', 'rules.test', 'moves.test', 'five.test'])
+      assert.equal(web.log.count(host(name), '/robots.txt'), 1, name);
   });
 
   test('R-D2: 4xx, an empty file and a page without rules allow everything', () => {
@@ -111,7 +120,11 @@ describe('robots.txt', () => {
   test('R-A6 R-D1: rules behind a redirect belong to the host first asked, in the same shard and in another', () => {
     assert.equal(shard('borrows.test'), shard(SAME));
     assert.notEqual(shard('lends.test'), shard(OTHER));
-    for (const [borrower, lender] of [['moves.test', undefined], ['borrows.test', SAME], ['lends.test', OTHER]] as const) {
+    for (const [borrower, lender] of [
+      ['moves.test', undefined],
+      ['borrows.test', SAME],
+      ['lends.test', OTHER],
+    ] as const) {
       assert.deepEqual([outcome(borrower, '/yes'), outcome(borrower, '/no')], ['ok', 'robots-disallowed'], borrower);
       if (lender === undefined) continue;
       assert.equal(web.log.count(host(lender), '/shared.txt'), 1);
@@ -125,7 +138,8 @@ describe('robots.txt', () => {
     assert.deepEqual([outcome('six.test', '/yes'), outcome('six.test', '/no')], ['ok', 'ok']);
     assert.deepEqual([web.log.count(host('six.test'), '/5'), web.log.count(host('six.test'), '/6')], [1, 0]);
     assert.equal(web.log.count(host('loop.test'), '/robots.txt'), 6);
-    for (const name of ['loop.test', 'ping.test', 'pong.test']) assert.deepEqual([outcome(name, '/yes'), outcome(name, '/no')], ['ok', 'ok'], name);
+    for (const name of ['loop.test', 'ping.test', 'pong.test'])
+      assert.deepEqual([outcome(name, '/yes'), outcome(name, '/no')], ['ok', 'ok'], name);
   });
 
   test('R-E3: robots.txt does not lead to an address that is forbidden', () => {
@@ -148,7 +162,12 @@ describe('robots.txt', () => {
 test('R-D2: a robots.txt that fails for too long ends its host, and each URL says so', async (t) => {
   const web = await webFor(t, { name: 'down.test', address: '127.41.2.1', robots: { status: 500 }, page: () => page('down') });
   const origin = web.origin('down.test');
-  const done = await crawl({ web, out: join(scratch(t), 'out'), seeds: [`${origin}/a`, `${origin}/b`], config: { robots: { giveUp: 900, retryMin: 200, retryMax: 300 } } });
+  const done = await crawl({
+    web,
+    out: join(scratch(t), 'out'),
+    seeds: [`${origin}/a`, `${origin}/b`],
+    config: { robots: { giveUp: 900, retryMin: 200, retryMax: 300 } },
+  });
   assert.deepEqual(endings(done.rows), { [`${origin}/a`]: 'robots-unreachable', [`${origin}/b`]: 'robots-unreachable' });
   assert.deepEqual(done.report.dropped, { 'robots-unreachable': 2 });
   assert.equal(web.log.pages().length, 0);
@@ -164,7 +183,12 @@ test('R-D2: the last good copy stays in force while robots.txt fails', async (t)
     page: (request) => page(request.path, request.path === '/' ? ['/1', '/2', '/no/1', '/3', '/4', '/no/2'] : []),
   });
   const origin = web.origin('lapse.test');
-  const done = await crawl({ web, out: join(scratch(t), 'out'), seeds: [`${origin}/`], config: { robots: { ttl: 300, retryMin: 300, retryMax: 300 }, politeness: { delay: 100 } } });
+  const done = await crawl({
+    web,
+    out: join(scratch(t), 'out'),
+    seeds: [`${origin}/`],
+    config: { robots: { ttl: 300, retryMin: 300, retryMax: 300 }, politeness: { delay: 100 } },
+  });
   assert.ok(web.log.count(`lapse.test:${web.port}`, '/robots.txt') > 1, 'the copy ran out and was asked for again');
   for (const path of ['/', '/1', '/2', '/3', '/4']) assert.equal(done.row(origin + path).outcome, 'ok', path);
   for (const path of ['/no/1', '/no/2']) assert.equal(done.row(origin + path).reason, 'robots-disallowed', path);
@@ -184,7 +208,11 @@ test('R-D5: nofollow of a link, of a page and of a header keep links from being 
     '/rel': { body: '<a rel="ugc nofollow" href="/secret">x</a><a rel="ugc" href="/followed-3">y</a>' },
     '/none': { body: `<meta name="robots" content="none">${link}` },
   };
-  const web = await webFor(t, { name: 'tags.test', address: '127.41.4.1', page: (request) => replies[request.path] ?? (request.path.startsWith('/followed') ? page('followed') : undefined) });
+  const web = await webFor(t, {
+    name: 'tags.test',
+    address: '127.41.4.1',
+    page: (request) => replies[request.path] ?? (request.path.startsWith('/followed') ? page('followed') : undefined),
+  });
   const origin = web.origin('tags.test');
   const done = await crawl({ web, out: join(scratch(t), 'out'), seeds: [`${origin}/`], config: { politeness: { delay: 20 } } });
   assert.equal(web.log.count(`tags.test:${web.port}`, '/secret'), 0);

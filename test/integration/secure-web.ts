@@ -47,7 +47,10 @@ export async function startSecureWeb(
     const startMs = now();
     const path = request.url ?? '/';
     const { status = 200, body } = reply(scheme, path) ?? { status: 404, body: 'not found' };
-    response.writeHead(status, { 'content-type': path === '/robots.txt' ? 'text/plain' : 'text/html', 'content-length': Buffer.byteLength(body) });
+    response.writeHead(status, {
+      'content-type': path === '/robots.txt' ? 'text/plain' : 'text/html',
+      'content-length': Buffer.byteLength(body),
+    });
     const { headers, method = '' } = request;
     const seen = { host: headers.host ?? '', address: `${address}:${port}`, method: `${scheme} ${method}`, path, headers };
     log.add({ ...seen, startMs, endMs: now(), connection: 0, nth: 0, remotePort: 0, status, whole: true });

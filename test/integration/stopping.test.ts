@@ -13,7 +13,12 @@ function ring(name: string, address: string, more: Partial<WebHost> = {}): WebHo
     address,
     page: ({ path }: WebRequest) => {
       const at = path === '/' ? 0 : Number(path.slice(1));
-      return at < PAGES ? page(`${name} ${at}`, [at + 1, at + 2].filter((next) => next < PAGES).map((next) => `/${next}`)) : undefined;
+      return at < PAGES
+        ? page(
+            `${name} ${at}`,
+            [at + 1, at + 2].filter((next) => next < PAGES).map((next) => `/${next}`),
+          )
+        : undefined;
     },
     ...more,
   };
@@ -50,7 +55,12 @@ test('R-L2: --max-pages is exact over several runs, whatever ends beside pages',
 test('R-L2: --max-time ends a run in order, and the same command goes on', async (t) => {
   const names = ['time1.test', 'time2.test'];
   const web = await webFor(t, ...names.map((name, at) => ring(name, `127.45.2.${at + 1}`)));
-  const options = { web, out: join(scratch(t), 'out'), seeds: names.map((name) => `${web.origin(name)}/`), config: { politeness: { delay: 250 } } };
+  const options = {
+    web,
+    out: join(scratch(t), 'out'),
+    seeds: names.map((name) => `${web.origin(name)}/`),
+    config: { politeness: { delay: 250 } },
+  };
   const cut = await crawl({ ...options, flags: ['--max-time', '1s'] });
   assert.equal(cut.report.reason, 'time-limit');
   assert.ok(cut.report.queued > 0);
@@ -64,7 +74,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const names = ['stop1.test', 'stop2.test', 'stop3.test'];
     const net = signal === 'SIGINT' ? 3 : 4;
     const web = await webFor(t, ...names.map((name, at) => ring(name, `127.45.${net}.${at + 1}`, { delayMs: 200 })));
-    const options = { web, out: join(scratch(t), 'out'), seeds: names.map((name) => `${web.origin(name)}/`), config: { politeness: { delay: 10 } } };
+    const options = {
+      web,
+      out: join(scratch(t), 'out'),
+      seeds: names.map((name) => `${web.origin(name)}/`),
+      config: { politeness: { delay: 10 } },
+    };
     let signalled = false;
     const cut = await crawl({
       ...options,
@@ -96,7 +111,12 @@ test('R-L1: Ctrl-C twice stops at once, and the crawl can still be finished', as
     address: '127.45.5.2',
     page: () => (stalls ? { fault: { kind: 'stall' } } : page('moves again')),
   });
-  const options = { web, out: join(scratch(t), 'out'), seeds: [`${web.origin('twice.test')}/`, `${web.origin('stalls.test')}/`], config: { fetch: { firstByteTimeout: 60_000, totalTimeout: 60_000 } } };
+  const options = {
+    web,
+    out: join(scratch(t), 'out'),
+    seeds: [`${web.origin('twice.test')}/`, `${web.origin('stalls.test')}/`],
+    config: { fetch: { firstByteTimeout: 60_000, totalTimeout: 60_000 } },
+  };
   let signals = 0;
   const cut = await crawl({
     ...options,
@@ -117,7 +137,12 @@ test('R-L1: Ctrl-C twice stops at once, and the crawl can still be finished', as
 
 test('R-A2 R-L2: a finished crawl run again does nothing; new seeds are fetched and old ones are not', async (t) => {
   const web = await webFor(t, ring('first.test', '127.45.6.1'), ring('second.test', '127.45.6.2'));
-  const options: CrawlOptions = { web, out: join(scratch(t), 'out'), seeds: [`${web.origin('first.test')}/`], config: { politeness: { delay: 10 } } };
+  const options: CrawlOptions = {
+    web,
+    out: join(scratch(t), 'out'),
+    seeds: [`${web.origin('first.test')}/`],
+    config: { politeness: { delay: 10 } },
+  };
   const once = await crawl(options);
   assert.equal(once.report.pages, PAGES);
   const requests = web.log.entries().length;
@@ -134,7 +159,12 @@ test('R-A2 R-L2: a finished crawl run again does nothing; new seeds are fetched 
 
 test('R-L2: other rules than the stored ones are refused by name, and --force goes on with them', async (t) => {
   const web = await webFor(t, ring('rules.test', '127.45.7.1'));
-  const options: CrawlOptions = { web, out: join(scratch(t), 'out'), seeds: [`${web.origin('rules.test')}/`], config: { politeness: { delay: 10 } } };
+  const options: CrawlOptions = {
+    web,
+    out: join(scratch(t), 'out'),
+    seeds: [`${web.origin('rules.test')}/`],
+    config: { politeness: { delay: 10 } },
+  };
   await crawl({ ...options, flags: ['--max-pages', '2'] });
   const requests = web.log.entries().length;
   const refused = await crawl({ ...options, flags: ['--scope', 'domain', '--exclude', '/5$'], code: 3 });
@@ -142,7 +172,10 @@ test('R-L2: other rules than the stored ones are refused by name, and --force go
   assert.match(refused.stderr, /--force/);
   assert.equal(web.log.entries().length, requests);
   // Threads, memory and delays may change.
-  const forced = await crawl({ ...options, flags: ['--scope', 'domain', '--exclude', '/5$', '--force', '--threads', '1', '--delay', '20ms'] });
+  const forced = await crawl({
+    ...options,
+    flags: ['--scope', 'domain', '--exclude', '/5$', '--force', '--threads', '1', '--delay', '20ms'],
+  });
   assert.equal(forced.report.reason, 'finished');
   assert.equal(web.log.count(`rules.test:${web.port}`, '/5'), 0);
   assert.equal(forced.report.pages, PAGES - 1);

@@ -30,7 +30,10 @@ export async function readWarcs(out: string): Promise<readonly WarcRecord[]> {
 }
 
 /** The record that begins at an offset, read from there and nowhere else. */
-export async function warcRecordAt(out: string, at: { readonly file: string; readonly offset: number; readonly length: number }): Promise<WarcRecord> {
+export async function warcRecordAt(
+  out: string,
+  at: { readonly file: string; readonly offset: number; readonly length: number },
+): Promise<WarcRecord> {
   const [record] = await readRecords(at.file, readFileSync(join(out, at.file)).subarray(at.offset, at.offset + at.length));
   if (record === undefined) throw new Error(`no record at ${at.file}:${at.offset}`);
   return record;

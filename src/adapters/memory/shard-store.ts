@@ -7,7 +7,7 @@
  * never settle, as those of a killed process never do.
  * What it does not do: fence epochs, or copy blobs (a batch is a value; nobody changes it after handing it in).
  */
-import { PortolanError } from '../../core/errors.ts';
+import { assert, PortolanError } from '../../core/errors.ts';
 import { bestLevel, copyHost, type HostRecord, hostDueMs, queuedTotal } from '../../core/host.ts';
 import { type FateRow, type PageRow, type QueueEntry, readQueueEntries } from '../../core/records.ts';
 import type {
@@ -308,6 +308,7 @@ function applyBatch(state: MemoryShardState, batch: Batch): void {
 }
 
 function putChunk(state: MemoryShardState, chunk: ChunkWrite): void {
+  assert(chunk.seq < SEQ_LIMIT, `chunk ${chunk.seq} of host ${chunk.hostId} is within the range of the format`);
   const key = chunkKey(chunk.hostId, chunk.level, chunk.seq);
   if (!chunk.append) {
     state.chunks.set(key, chunk.blob);

@@ -26,7 +26,10 @@ export function lockCrawl(file: string): () => void {
       });
     }
     if (code === 'ENOSPC' || code === 'SQLITE_FULL') {
-      throw new PortolanError('PORTOLAN_DISK_FULL', `no space is left for ${dirname(file)}`, { cause: error, remedy: 'make space and run the same command again' });
+      throw new PortolanError('PORTOLAN_DISK_FULL', `no space is left for ${dirname(file)}`, {
+        cause: error,
+        remedy: 'make space and run the same command again',
+      });
     }
     throw new PortolanError('PORTOLAN_DISK_READ_ONLY', `${dirname(file)} cannot be written: ${(error as Error).message}`, {
       cause: error,

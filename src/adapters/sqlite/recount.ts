@@ -47,21 +47,41 @@ export function recountRows(file: string): RowCounts {
 }
 
 function countAll(db: Database.Database): RowCounts {
-  const meta = new Map((db.prepare('SELECT key, value FROM meta').all() as { key: string; value: unknown }[]).map((row) => [row.key, row.value]));
+  const meta = new Map(
+    (db.prepare('SELECT key, value FROM meta').all() as { key: string; value: unknown }[]).map((row) => [row.key, row.value]),
+  );
   const entries = countEntries(db);
-  const pages = new Map((db.prepare('SELECT host_id, count(*) AS n FROM page GROUP BY host_id').all() as { host_id: number; n: number }[]).map((r) => [r.host_id, r.n]));
-  const fates = new Map((db.prepare('SELECT host_id, count(*) AS n FROM fate GROUP BY host_id').all() as { host_id: number; n: number }[]).map((r) => [r.host_id, r.n]));
+  const pages = new Map(
+    (db.prepare('SELECT host_id, count(*) AS n FROM page GROUP BY host_id').all() as { host_id: number; n: number }[]).map((r) => [
+      r.host_id,
+      r.n,
+    ]),
+  );
+  const fates = new Map(
+    (db.prepare('SELECT host_id, count(*) AS n FROM fate GROUP BY host_id').all() as { host_id: number; n: number }[]).map((r) => [
+      r.host_id,
+      r.n,
+    ]),
+  );
   const findings: string[] = [];
   let hostsWrong = 0;
   let hosts = 0;
-  for (const host of db.prepare('SELECT id, key, admitted, queued, fetched, dropped, queues FROM host').iterate() as IterableIterator<HostRow>) {
+  for (const host of db
+    .prepare('SELECT id, key, admitted, queued, fetched, dropped, queues FROM host')
+    .iterate() as IterableIterator<HostRow>) {
     hosts++;
     const rows = { queued: entries.perHost.get(host.id) ?? 0, fetched: pages.get(host.id) ?? 0, dropped: fates.get(host.id) ?? 0 };
-    const agrees = host.queued === rows.queued && host.fetched === rows.fetched && host.dropped === rows.dropped && host.admitted === rows.queued + rows.fetched + rows.dropped;
+    const agrees =
+      host.queued === rows.queued &&
+      host.fetched === rows.fetched &&
+      host.dropped === rows.dropped &&
+      host.admitted === rows.queued + rows.fetched + rows.dropped;
     if (agrees) continue;
     hostsWrong++;
     if (findings.length < FINDINGS_MAX) {
-      findings.push(`${host.key}: admitted ${host.admitted}, queued ${host.queued}/${rows.queued}, fetched ${host.fetched}/${rows.fetched}, dropped ${host.dropped}/${rows.dropped} (count/rows)`);
+      findings.push(
+        `${host.key}: admitted ${host.admitted}, queued ${host.queued}/${rows.queued}, fetched ${host.fetched}/${rows.fetched}, dropped ${host.dropped}/${rows.dropped} (count/rows)`,
+      );
     }
   }
   return {
@@ -82,7 +102,11 @@ function countAll(db: Database.Database): RowCounts {
 function countEntries(db: Database.Database): { perHost: Map<number, number>; perLevel: number[] } {
   const perHost = new Map<number, number>();
   const perLevel = [0, 0, 0, 0, 0, 0];
-  const rows = db.prepare('SELECT c.host_id AS host_id, c.level AS level, c.seq AS seq, c.blob AS blob, h.queues AS queues FROM chunk c LEFT JOIN host h ON h.id = c.host_id').iterate();
+  const rows = db
+    .prepare(
+      'SELECT c.host_id AS host_id, c.level AS level, c.seq AS seq, c.blob AS blob, h.queues AS queues FROM chunk c LEFT JOIN host h ON h.id = c.host_id',
+    )
+    .iterate();
   for (const row of rows as IterableIterator<{ host_id: number; level: number; seq: number; blob: Buffer; queues: string | null }>) {
     const [headSeq = 1, headOffset = 0] = (row.queues?.split(' ')[row.level] ?? '').split(':').map(Number);
     if (row.seq < headSeq) continue;

@@ -2,6 +2,8 @@
  * Tables of one shard's database; docs/STATE.md explains them to a reader with plain SQL.
  * A chunk's id packs (host, level, seq) so that the queues of a host lie together: host · 2^25 + level · 2^22 + seq.
  */
+import { assert } from '../../core/errors.ts';
+
 export const FORMAT_VERSION = 1;
 export const SEQ_LIMIT = 2 ** 22;
 export const HOST_LIMIT = 2 ** 28;
@@ -41,6 +43,8 @@ CREATE TABLE taken(sender INTEGER PRIMARY KEY, seq INTEGER NOT NULL, finds INTEG
 CREATE TABLE scope_host(host_key TEXT PRIMARY KEY) WITHOUT ROWID;
 `;
 
+/** Ids lie next to one another: a number beyond its range would be another queue's. `seq` may be the end of the range, for what lies below. */
 export function chunkId(hostId: number, level: number, seq: number): number {
+  assert(hostId < HOST_LIMIT && seq <= SEQ_LIMIT, `host ${hostId} and chunk ${seq} are within the ranges of the format`);
   return (hostId * 8 + level) * SEQ_LIMIT + seq;
 }

@@ -3,15 +3,26 @@
  * survives a power cut when `commit` resolves. SQLite's own calls run on the caller's thread (they go to the page cache); the sync does not.
  * One connection, held in locking mode NORMAL so that `status` may read beside a running crawl.
  */
-import { fdatasync, mkdirSync, openSync, closeSync } from 'node:fs';
+import { closeSync, fdatasync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { PortolanError } from '../../core/errors.ts';
-import { bestLevel, type HostQueue, type HostRecord, type HostState, hostDueMs, type GapRule, queuedTotal } from '../../core/host.ts';
-import { type FateRow, type PageRow, type QueueEntry, readQueueEntries } from '../../core/records.ts';
+import { assert, PortolanError } from '../../core/errors.ts';
+import { bestLevel, type GapRule, type HostQueue, type HostRecord, type HostState, hostDueMs, queuedTotal } from '../../core/host.ts';
 import type { DropReason, OutcomeCode } from '../../core/reasons.ts';
-import type { Batch, ChunkWrite, ContentRow, HostScan, OpenedShard, OutboxRow, RobotsRow, SeenDelta, ShardStore, TakenRow } from '../../ports/shard-store.ts';
-import { chunkId, FORMAT_VERSION, SCHEMA } from './schema.ts';
+import { type FateRow, type PageRow, type QueueEntry, readQueueEntries } from '../../core/records.ts';
+import type {
+  Batch,
+  ChunkWrite,
+  ContentRow,
+  HostScan,
+  OpenedShard,
+  OutboxRow,
+  RobotsRow,
+  SeenDelta,
+  ShardStore,
+  TakenRow,
+} from '../../ports/shard-store.ts';
+import { chunkId, FORMAT_VERSION, SCHEMA, SEQ_LIMIT } from './schema.ts';
 
 export interface SqliteStoreOptions {
   /** Path of the database file. */
@@ -116,9 +127,13 @@ class SqliteStore implements ShardStore {
   #checkVersion(shard: number): void {
     const format = Number(this.#meta('format'));
     if (format > FORMAT_VERSION) {
-      throw new PortolanError('PORTOLAN_STATE_NEWER', `shard ${shard} was written by a newer version (format ${format}, this one reads ${FORMAT_VERSION})`, {
-        remedy: 'use the version that wrote it, or a newer one',
-      });
+      throw new PortolanError(
+        'PORTOLAN_STATE_NEWER',
+        `shard ${shard} was written by a newer version (format ${format}, this one reads ${FORMAT_VERSION})`,
+        {
+          remedy: 'use the version that wrote it, or a newer one',
+        },
+      );
     }
     if (Number(this.#meta('shard')) !== shard) {
       throw new PortolanError('PORTOLAN_STATE_DAMAGED', `the database of shard ${shard} says that it is shard ${this.#meta('shard')}`, {
@@ -136,8 +151,18 @@ class SqliteStore implements ShardStore {
     const db = this.#db;
     this.#commitSeq = Number(this.#meta('commit_seq'));
     const deltas = db.prepare('SELECT seq, keys FROM seen_delta ORDER BY seq').all() as { seq: number; keys: Buffer }[];
-    const outbox = db.prepare('SELECT receiver, seq, n, blob FROM outbox ORDER BY receiver, seq').all() as { receiver: number; seq: number; n: number; blob: Buffer }[];
-    const taken = db.prepare('SELECT sender, seq, finds, list FROM taken').all() as { sender: number; seq: number; finds: number; list: string }[];
+    const outbox = db.prepare('SELECT receiver, seq, n, blob FROM outbox ORDER BY receiver, seq').all() as {
+      receiver: number;
+      seq: number;
+      n: number;
+      blob: Buffer;
+    }[];
+    const taken = db.prepare('SELECT sender, seq, finds, list FROM taken').all() as {
+      sender: number;
+      seq: number;
+      finds: number;
+      list: string;
+    }[];
     const hosts = db.prepare('SELECT host_key FROM scope_host').all() as { host_key: string }[];
     return {
       commitSeq: this.#commitSeq,
@@ -374,14 +399,18 @@ function prepareStatements(db: Database.Database): Statements {
     chunkAppend: prepare('UPDATE chunk SET n = n + ?, blob = CAST(blob || ? AS BLOB) WHERE id = ?'),
     chunkDelete: prepare('DELETE FROM chunk WHERE id >= ? AND id < ?'),
     robotsByOrigin: reading('SELECT r.*, b.body FROM robots r LEFT JOIN robots_body b ON b.sha256 = r.body_sha256 WHERE r.origin = ?'),
-    robotsPut: prepare('INSERT OR REPLACE INTO robots(origin, state, status, body_sha256, fetched_at_ms, expires_at_ms, failing_since_ms, failures) VALUES (?,?,?,?,?,?,?,?)'),
+    robotsPut: prepare(
+      'INSERT OR REPLACE INTO robots(origin, state, status, body_sha256, fetched_at_ms, expires_at_ms, failing_since_ms, failures) VALUES (?,?,?,?,?,?,?,?)',
+    ),
     robotsBodyPut: prepare('INSERT OR IGNORE INTO robots_body(sha256, body) VALUES (?, ?)'),
     contentByHash: reading('SELECT * FROM content WHERE hash = ?'),
     contentById: reading('SELECT * FROM content WHERE id = ?'),
     contentByText: reading('SELECT * FROM content WHERE text_hash = ?'),
     pagesBeyond: reading('SELECT * FROM page WHERE segment > ? OR (segment = ? AND offset + length > ?)'),
     pageDelete: prepare('DELETE FROM page WHERE host_id = ? AND key = ?'),
-    contentPut: prepare('INSERT OR IGNORE INTO content(id, hash, url, fetched_at_ms, payload_sha1, text_hash, simhash, words) VALUES (?,?,?,?,?,?,?,?)'),
+    contentPut: prepare(
+      'INSERT OR IGNORE INTO content(id, hash, url, fetched_at_ms, payload_sha1, text_hash, simhash, words) VALUES (?,?,?,?,?,?,?,?)',
+    ),
     pageByKey: reading('SELECT * FROM page WHERE host_id = ? AND key = ?'),
     pagePut: prepare(`INSERT OR REPLACE INTO page(${PAGE_COLUMNS}) VALUES (${marks(PAGE_COLUMNS)})`),
     fatePut: prepare('INSERT OR REPLACE INTO fate(host_id, key, reason, at_ms, url, via, depth) VALUES (?,?,?,?,?,?,?)'),
@@ -401,14 +430,16 @@ function prepareStatements(db: Database.Database): Statements {
 
 function applyBatch(on: Statements, batch: Batch): void {
   for (const chunk of batch.chunks) putChunk(on, chunk);
-  for (const done of batch.chunksDone) on.chunkDelete.run(chunkId(done.hostId, done.level, done.fromSeq), chunkId(done.hostId, done.level, done.belowSeq));
+  for (const done of batch.chunksDone)
+    on.chunkDelete.run(chunkId(done.hostId, done.level, done.fromSeq), chunkId(done.hostId, done.level, done.belowSeq));
   for (const host of batch.hosts) putHost(on, host);
   for (const page of batch.pagesGone) on.pageDelete.run(page.hostId, keyBlob(page.keyHi, page.keyLo));
   for (const page of batch.pages) putPage(on, page);
   for (const fate of batch.fates) putFate(on, fate);
   for (const row of batch.robots) putRobots(on, row);
   for (const row of batch.content) putContent(on, row);
-  for (const delta of batch.seenDeltas) on.deltaPut.run(delta.seq, Buffer.from(delta.keys.buffer, delta.keys.byteOffset, delta.keys.byteLength));
+  for (const delta of batch.seenDeltas)
+    on.deltaPut.run(delta.seq, Buffer.from(delta.keys.buffer, delta.keys.byteOffset, delta.keys.byteLength));
   if (batch.seenManifest !== undefined) on.metaPut.run('seen_manifest', batch.seenManifest);
   if (batch.seenDeltasBelow >= 0) on.deltaDelete.run(batch.seenDeltasBelow);
   for (const row of batch.outbox) on.outboxPut.run(row.to, row.seq, row.count, row.blob);
@@ -424,6 +455,7 @@ function applyBatch(on: Statements, batch: Batch): void {
 }
 
 function putChunk(on: Statements, chunk: ChunkWrite): void {
+  assert(chunk.seq < SEQ_LIMIT, `chunk ${chunk.seq} of host ${chunk.hostId} is within the range of the format`);
   const id = chunkId(chunk.hostId, chunk.level, chunk.seq);
   if (!chunk.append) {
     on.chunkPut.run(id, chunk.count, chunk.blob);
@@ -436,20 +468,60 @@ function putChunk(on: Statements, chunk: ChunkWrite): void {
 function putHost(on: Statements, host: HostRecord): void {
   const level = bestLevel(host);
   on.hostPut.run(
-    host.id, host.key, host.domain, host.state, host.address, host.admitted, queuedTotal(host), host.fetched, host.dropped, level,
-    Math.round(host.lastEndMs), Math.round(host.owedMs), host.gapRule, Math.round(hostDueMs(host)), Math.round(host.waitUntilMs),
-    Math.round(host.lastDurationMs), Math.round(host.crawlDelayMs), host.backoff, host.faults, host.setAside,
-    host.cyclePages, Math.round(host.cycleStartMs), host.judged, host.nearDuplicates, encodeQueues(host.queues),
+    host.id,
+    host.key,
+    host.domain,
+    host.state,
+    host.address,
+    host.admitted,
+    queuedTotal(host),
+    host.fetched,
+    host.dropped,
+    level,
+    Math.round(host.lastEndMs),
+    Math.round(host.owedMs),
+    host.gapRule,
+    Math.round(hostDueMs(host)),
+    Math.round(host.waitUntilMs),
+    Math.round(host.lastDurationMs),
+    Math.round(host.crawlDelayMs),
+    host.backoff,
+    host.faults,
+    host.setAside,
+    host.cyclePages,
+    Math.round(host.cycleStartMs),
+    host.judged,
+    host.nearDuplicates,
+    encodeQueues(host.queues),
   );
 }
 
 function putPage(on: Statements, page: PageRow): void {
   on.pagePut.run(
-    page.hostId, keyBlob(page.keyHi, page.keyLo), page.url, page.status, page.outcome, Math.round(page.fetchedAtMs),
-    page.etag || null, page.lastModified || null, page.contentHash ?? null, page.words > 0 ? keyBlob(page.simhashHi, page.simhashLo) : null, page.words,
-    page.duplicateOf || null, page.duplicateKind || null, page.changeRate, Math.round(page.nextFetchMs),
-    page.segment || null, page.segment ? page.offset : null, page.segment ? page.length : null,
-    page.via, page.depth, page.foundAtS, page.attempts, page.bodyBytes, Math.round(page.durationMs),
+    page.hostId,
+    keyBlob(page.keyHi, page.keyLo),
+    page.url,
+    page.status,
+    page.outcome,
+    Math.round(page.fetchedAtMs),
+    page.etag || null,
+    page.lastModified || null,
+    page.contentHash ?? null,
+    page.words > 0 ? keyBlob(page.simhashHi, page.simhashLo) : null,
+    page.words,
+    page.duplicateOf || null,
+    page.duplicateKind || null,
+    page.changeRate,
+    Math.round(page.nextFetchMs),
+    page.segment || null,
+    page.segment ? page.offset : null,
+    page.segment ? page.length : null,
+    page.via,
+    page.depth,
+    page.foundAtS,
+    page.attempts,
+    page.bodyBytes,
+    Math.round(page.durationMs),
   );
 }
 
@@ -460,7 +532,14 @@ function putFate(on: Statements, fate: FateRow): void {
 function putRobots(on: Statements, row: RobotsRow): void {
   if (row.body !== undefined && row.bodySha256 !== '') on.robotsBodyPut.run(row.bodySha256, row.body);
   on.robotsPut.run(
-    row.origin, row.state, row.status, row.bodySha256, Math.round(row.fetchedAtMs), Math.round(row.expiresAtMs), Math.round(row.failingSinceMs), row.failures,
+    row.origin,
+    row.state,
+    row.status,
+    row.bodySha256,
+    Math.round(row.fetchedAtMs),
+    Math.round(row.expiresAtMs),
+    Math.round(row.failingSinceMs),
+    row.failures,
   );
 }
 
@@ -500,7 +579,8 @@ function contentFromRow(row: Row): ContentRow {
 /** Queues as text: six `headSeq:headOffset:tailSeq:tailBytes:queued` joined by blanks. */
 function encodeQueues(queues: readonly HostQueue[]): string {
   let text = '';
-  for (const queue of queues) text += `${text === '' ? '' : ' '}${queue.headSeq}:${queue.headOffset}:${queue.tailSeq}:${queue.tailBytes}:${queue.queued}`;
+  for (const queue of queues)
+    text += `${text === '' ? '' : ' '}${queue.headSeq}:${queue.headOffset}:${queue.tailSeq}:${queue.tailBytes}:${queue.queued}`;
   return text;
 }
 
@@ -577,13 +657,25 @@ export function storeError(error: unknown, what: string): PortolanError {
   const code = (error as { code?: string }).code ?? '';
   const detail = error instanceof Error ? error.message : String(error);
   if (code === 'SQLITE_FULL' || code === 'ENOSPC' || code === 'EDQUOT') {
-    return new PortolanError('PORTOLAN_DISK_FULL', `${what}: the disk is full`, { cause: error, remedy: 'make space and run the same command again; nothing that was committed is lost' });
+    return new PortolanError('PORTOLAN_DISK_FULL', `${what}: the disk is full`, {
+      cause: error,
+      remedy: 'make space and run the same command again; nothing that was committed is lost',
+    });
   }
   if (code.startsWith('SQLITE_READONLY') || code === 'EROFS' || code === 'EACCES' || code === 'SQLITE_CANTOPEN') {
-    return new PortolanError('PORTOLAN_DISK_READ_ONLY', `${what}: ${detail}`, { cause: error, remedy: 'make the directory writable for this user' });
+    return new PortolanError('PORTOLAN_DISK_READ_ONLY', `${what}: ${detail}`, {
+      cause: error,
+      remedy: 'make the directory writable for this user',
+    });
   }
   if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') {
-    return new PortolanError('PORTOLAN_STATE_DAMAGED', `${what}: ${detail}`, { cause: error, remedy: 'restore the crawl directory from a backup' });
+    return new PortolanError('PORTOLAN_STATE_DAMAGED', `${what}: ${detail}`, {
+      cause: error,
+      remedy: 'restore the crawl directory from a backup',
+    });
   }
-  return new PortolanError('PORTOLAN_STORE_COMMIT_FAILED', `${what}: ${detail}`, { cause: error, remedy: 'look at the cause, then run the same command again' });
+  return new PortolanError('PORTOLAN_STORE_COMMIT_FAILED', `${what}: ${detail}`, {
+    cause: error,
+    remedy: 'look at the cause, then run the same command again',
+  });
 }

@@ -14,9 +14,10 @@
  *
  * Not done here: decoding, caps, DNS. An unasked-for `100 Continue` ends as protocol-error, since undici refuses it.
  */
-import type net from 'node:net';
+
 import { createRequire } from 'node:module';
-import type { Client as UndiciClient, Dispatcher } from 'undici';
+import type net from 'node:net';
+import type { Dispatcher, Client as UndiciClient } from 'undici';
 import type { Transport, TransportEnd, TransportHandler, TransportRequest } from '../../ports/transport.ts';
 import type { Dial, TlsOptions } from './connector.ts';
 import { ConnectFailure, connectTo, dialTcp, TlsSessions } from './connector.ts';

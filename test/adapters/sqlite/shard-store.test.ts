@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createSqliteStore } from '../../../src/adapters/sqlite/shard-store.ts';
-import { batch, entry, host } from '../../contract/batches.ts';
+import { batch, chunk, entry, host } from '../../contract/batches.ts';
 import { capture, start } from '../../support/process.ts';
 import { seeded } from '../../support/seeded.ts';
 import { assertPrefix, historyBatch } from './history.ts';
@@ -34,7 +34,7 @@ function mountSmall(dir: string, size: string): { readonly readOnly: () => void;
   }
   return {
     readOnly: () => execFileSync('mount', ['-o', 'remount,ro', dir], { stdio: 'ignore' }),
-    unmount: () => execFileSync('umount', [dir], { stdio: 'ignore' }),
+    unmount: () => execFileSync('umount', ['-l', dir], { stdio: 'ignore' }),
   };
 }
 
@@ -295,7 +295,6 @@ test('R-B8 hosts and chunk numbers at the end of their ranges keep apart', () =>
     const store = createSqliteStore({ file: join(dir, 'state.db'), ...OPTIONS });
     store.open(0);
     const last = 2 ** 22 - 1;
-    const { chunk } = await import('../../contract/batches.ts');
     await store.commit(
       batch(1, { chunks: [chunk(2 ** 28 - 1, 5, last, [entry(1)]), chunk(1, 0, last, [entry(2)]), chunk(1, 1, 1, [entry(3)])] }),
     );
