@@ -49,7 +49,7 @@ function humanProgress(now: () => number): Progress {
       if (at - last.at < (terminal ? TERMINAL_EVERY_MS : LINE_EVERY_MS)) return;
       const rate = ((all.fetched - last.fetched) * 1_000) / Math.max(1, at - last.at);
       last = { at, fetched: all.fetched };
-      const line = `${all.fetched} fetched (${rate.toFixed(1)}/s), ${all.queued} queued, ${all.inFlight} in flight, ${all.active} of ${all.hosts} hosts active${all.waiting}`;
+      const line = `${all.fetched} fetched (${rate.toFixed(1)}/s), ${all.queued} queued, ${all.inFlight} in flight, ${all.active} of ${all.hosts} hosts in back queues${all.waiting}`;
       if (terminal) {
         process.stderr.write(`\r\x1b[K${line}`);
         drawn = true;

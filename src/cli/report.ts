@@ -45,11 +45,20 @@ export function reportOf(report: CrawlReport) {
     interim: total('interim'),
     reopened: total('reopened'),
     lostOutput: total('lostOutput'),
+    dns: dnsOf(report.metrics),
+    metrics: report.metrics,
     hosts: report.statuses.reduce((a, status) => a + status.hosts, 0),
     hostsApart: report.statuses.reduce((a, status) => a + status.apartHosts, 0),
     shards: report.shards,
     error: report.error === undefined ? undefined : { code: report.error.code, message: report.error.message },
   };
+}
+
+/** Hit rate of the resolver cache, 0 … 1; literals and fixed answers count as hits. */
+function dnsOf(metrics: Readonly<Record<string, number>>) {
+  const hits = metrics['portolan_dns_hits_total'] ?? 0;
+  const misses = metrics['portolan_dns_misses_total'] ?? 0;
+  return { hits, misses, hitRate: hits + misses === 0 ? 0 : hits / (hits + misses) };
 }
 
 export type Report = ReturnType<typeof reportOf>;

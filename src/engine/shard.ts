@@ -60,8 +60,13 @@ const KNOWN_KEYS = 1 << 17;
 const NOT_FOUND_LIMIT = 2;
 /** A host of which so many pages were judged may be demoted for its near-duplicates. */
 const JUDGED_MIN = 20;
+/** Every so many pages a host is looked at; with this share of near-duplicates it is set aside. */
+const COPIES_WINDOW = 100;
+const COPIES_SHARE = 0.9;
 const SEEN_BYTES_MIN = 65_536;
 const STILL_FULL_POLL_MS = 250;
+/** How the transport ends the detail of a reset that a connection kept open for too long explains. */
+const ON_KEPT_CONNECTION = '(on a kept connection)';
 const RESTART_JITTER = 0.5;
 /** A clock that goes back by more than this was set back. */
 const CLOCK_STEP_MS = 1_000;
@@ -198,6 +203,10 @@ export class Shard {
         fairSlots: Math.max(1, Math.floor(config.frontier.backQueues / context.shards)),
         demoted: (host) =>
           rules.skipNearDuplicates && host.judged >= JUDGED_MIN && host.nearDuplicates >= config.dedup.demoteShare * host.judged,
+        released: (hostKey) => {
+          context.transport.release(`http://${hostKey}`);
+          context.transport.release(`https://${hostKey}`);
+        },
       },
       ports.store,
       context.random,
@@ -1134,7 +1143,9 @@ export class Shard {
     const mayRetry =
       hostWide || OUTCOME_CODES[result.outcome] === 'transient' || result.truncated === 'disconnect' || result.truncated === 'time';
     // A fault of the whole host uses up no attempt; of a host that has just answered it is the URL's own, and must not block the URLs behind it.
-    const attempts = entry.attempts + (hostWide && !answeredBefore ? 0 : 1);
+    // Nor does a server that closes an idle connection while our request travels: the next one has a new connection.
+    const spared = (hostWide && !answeredBefore) || (result.outcome === 'reset' && result.detail.endsWith(ON_KEPT_CONNECTION));
+    const attempts = entry.attempts + (spared ? 0 : 1);
     this.#frontier.consume(memory);
     const { fetch } = this.#context.config;
     const retries = mayRetry && attempts < fetch.attempts;
@@ -1282,6 +1293,19 @@ export class Shard {
       this.#totals.nearDuplicates++;
       memory.record.nearDuplicates++;
     }
+    this.#setAsideForCopies(memory);
+  }
+
+  /** A host that gives little but near-duplicates (F4) is demoted by the frontier first, and from here on set aside for a while after every so many pages. */
+  #setAsideForCopies(memory: HostMemory): void {
+    const { record } = memory;
+    if (!this.#context.rules.skipNearDuplicates || record.judged % COPIES_WINDOW !== 0) return;
+    if (record.nearDuplicates < COPIES_SHARE * record.judged) return;
+    record.waitUntilMs = this.#context.clock.nowEpochMs() + this.#context.config.politeness.setAside;
+    record.gapRule = 'set-aside';
+    this.#frontier.touch(memory);
+    this.#context.metrics.count('portolan_hosts_set_aside_for_copies_total');
+    this.#events.notice(this.id, `${record.key} is set aside: ${record.nearDuplicates} of its ${record.judged} pages are near-duplicates`);
   }
 
   #appendWarc(

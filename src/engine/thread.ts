@@ -42,7 +42,7 @@ export class ShardThread {
         for (const shard of this.#shards) shard.start();
         return false;
       case 'status':
-        this.#post({ type: 'status', round: message.round, statuses: this.#statuses(), metrics: this.#metrics.snapshot() });
+        this.#post({ type: 'status', round: message.round, statuses: this.#statuses(), metrics: this.#measured() });
         return false;
       case 'pause':
         for (const shard of this.#shards) shard.pause();
@@ -58,6 +58,18 @@ export class ShardThread {
         this.#post({ type: 'stopped', statuses: this.#statuses() });
         return true;
     }
+  }
+
+  /** Counters of this thread, those of its resolver cache with them (R-E2). */
+  #measured(): Readonly<Record<string, number>> {
+    const { hits, misses, joined, failed, refused } = this.#context.dns.stats();
+    return {
+      ...this.#metrics.snapshot(),
+      portolan_dns_hits_total: hits,
+      portolan_dns_misses_total: misses + joined,
+      portolan_dns_failures_total: failed,
+      portolan_addresses_refused_total: refused,
+    };
   }
 
   #events(): ShardEvents {

@@ -6,8 +6,8 @@
  */
 import { isUtf8 } from 'node:buffer';
 
-/** The codings that content-coding.ts undoes. */
-export const ACCEPT_ENCODING = 'gzip, deflate, br, zstd';
+/** What is asked for. zstd is undone when a server sends it all the same, but not asked for: WARC readers (warcio, pywb) cannot undo it. */
+export const ACCEPT_ENCODING = 'gzip, deflate, br';
 export const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.5';
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];

@@ -55,6 +55,8 @@ export interface FrontierOptions {
   readonly fairSlots: number;
   /** A host whose record says so stands in the ring of the last level (F4). */
   readonly demoted: (host: HostRecord) => boolean;
+  /** The host has given its slot back: connections to it may be closed (I3). */
+  readonly released?: (hostKey: string) => void;
 }
 
 export type AddResult = 'added' | 'host-queue-full' | 'too-many-subdomains';
@@ -630,6 +632,7 @@ export class Frontier {
     for (let level = 0; level < QUEUES; level++) memory.heads[level]!.length = 0;
     this.#idle.set(id, memory);
     this.#unclaimAddress(memory);
+    this.#options.released?.(memory.record.key);
   }
 
   /** Lets old records go, a few at a time. */
