@@ -90,7 +90,7 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
       blocklist,
     }));
     const entry = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
-    const group = spawnThreads(entry, data);
+    const group = spawnThreads(entry, data, config.run.memory);
     const channel = createThreadChannel(-1, (shard) => shard % threads);
     group.ports.forEach((port, thread) => {
       channel.connect(thread, port);
@@ -184,6 +184,11 @@ async function openMeta(dir: string, config: Config, force: boolean, nowMs: numb
     createdAtMs: nowMs,
   };
   if (!disk.exists('crawl.json')) {
+    if (disk.exists('state/shard-0/state.db')) {
+      throw new PortolanError('PORTOLAN_STATE_DAMAGED', 'crawl.json is gone, but not the state of a crawl', {
+        remedy: 'restore it from a backup, or start a new crawl in another directory',
+      });
+    }
     await disk.writeWhole('crawl.json', Buffer.from(`${JSON.stringify(wanted, undefined, 2)}\n`));
     return wanted;
   }
@@ -219,11 +224,11 @@ function snapshotOf(file: string, shard: number): TotalsSnapshot {
 }
 
 export function readCrawlMeta(dir: string): CrawlMeta {
-  const disk = openDisk(dir);
-  if (!disk.exists('crawl.json')) {
+  // Looked for before anything is opened: to open a directory is to create it.
+  if (statSync(join(dir, 'crawl.json'), { throwIfNoEntry: false }) === undefined) {
     throw new PortolanError('PORTOLAN_STATE_MISSING', `${dir} holds no crawl`, { remedy: 'name the directory given to crawl with --out' });
   }
-  return parseMeta(Buffer.from(disk.readWhole('crawl.json')).toString('utf8'));
+  return parseMeta(Buffer.from(openDisk(dir).readWhole('crawl.json')).toString('utf8'));
 }
 
 function packageVersion(name: string): string {

@@ -212,6 +212,14 @@ export class FindRouter {
     return forbidden;
   }
 
+  /** One find that goes no further: the target of a redirect that cannot or must not be followed. */
+  refused(reason: RejectReason): LinkTally {
+    const tally: LinkTally = { found: 1, known: 0, local: 0, sent: 0, rejected: {} };
+    this.#totals.extracted++;
+    this.#reject(tally, reason);
+    return tally;
+  }
+
   #reject(tally: LinkTally, reason: RejectReason, count = 1): void {
     if (count === 0) return;
     tally.rejected[reason] = (tally.rejected[reason] ?? 0) + count;

@@ -191,6 +191,11 @@ export class Shard {
     this.#events = events;
     const { config, rules } = context;
     this.#opened = ports.store.open(id);
+    if (this.#opened.isNew === true && ports.blobs.list(`ledger/ledger-s${id}-`).length > 0) {
+      throw new PortolanError('PORTOLAN_STATE_DAMAGED', `the database of shard ${id} is gone, but not its output`, {
+        remedy: 'restore the state directory from a backup, or start a new crawl in another directory',
+      });
+    }
     const restored = Totals.restore(this.#opened.totals);
     this.#totals = restored.totals;
     this.#commitSeq = this.#opened.commitSeq;
@@ -269,6 +274,8 @@ export class Shard {
     store.scanSimhashes((hi, lo, contentId) => this.#near.add(hi, lo, contentId));
     this.#restoreHosts(now);
     this.#queueLostPages();
+    const { ledger } = this.#output.reports;
+    if (ledger.short || ledger.damaged) this.#events.notice(this.id, `the politeness ledger ${lossOf(ledger)}: what it proved cannot be verified any more`);
     this.#replayDebts(now);
     this.#output.beginLedger();
     this.#context.channel.receive(this.id, (message) => this.#guard(() => this.#receive(message)));
@@ -1137,14 +1144,14 @@ export class Shard {
       return;
     }
     assert(this.#frontier.peek(memory, now) === lease.entry, `the entry on lease is the head of ${memory.record.key}`);
-    const answeredBefore = memory.record.faults === 0 && memory.record.setAside === 0;
+    const isOwnFault = entry.attempts > 0 || memory.record.faults + memory.record.setAside === 0;
     const hostWide = this.#judgeHost(memory, result, now);
     // A body that was broken off is kept as the last word only: it may come whole.
     const mayRetry =
       hostWide || OUTCOME_CODES[result.outcome] === 'transient' || result.truncated === 'disconnect' || result.truncated === 'time';
-    // A fault of the whole host uses up no attempt; of a host that has just answered it is the URL's own, and must not block the URLs behind it.
+    // A fault of the whole host uses up no attempt; of a host that has just answered it is the URL's own, then and later.
     // Nor does a server that closes an idle connection while our request travels: the next one has a new connection.
-    const spared = (hostWide && !answeredBefore) || (result.outcome === 'reset' && result.detail.endsWith(ON_KEPT_CONNECTION));
+    const spared = (hostWide && !isOwnFault) || (result.outcome === 'reset' && result.detail.endsWith(ON_KEPT_CONNECTION));
     const attempts = entry.attempts + (spared ? 0 : 1);
     this.#frontier.consume(memory);
     const { fetch } = this.#context.config;
@@ -1187,13 +1194,16 @@ export class Shard {
     result: ExchangeResult,
     now: number,
   ): 'interim' | { outcome: OutcomeCode; target: string; tally: LinkTally | undefined } {
-    const target = new LinkResolver(url).resolve(result.location ?? '');
-    if (target === '') return { outcome: 'bad-redirect', target: '', tally: undefined };
+    const resolver = new LinkResolver(url);
+    const target = resolver.resolve(result.location ?? '');
+    if (target === '') {
+      return { outcome: 'bad-redirect', target: '', tally: result.location === undefined ? undefined : this.#router.refused(resolver.rejected) };
+    }
     const to = splitUrl(target);
     const { config, scope, canonicalize } = this.#context;
     const step = redirectStep(entry, url, parts.host, target, to.host, result.headers.all('set-cookie'), config.fetch.maxRedirects);
-    if (step.kind === 'loop') return { outcome: 'redirect-loop', target, tally: undefined };
-    if (step.kind === 'too-many') return { outcome: 'too-many-redirects', target, tally: undefined };
+    if (step.kind === 'loop') return { outcome: 'redirect-loop', target, tally: this.#router.refused('redirect-loop') };
+    if (step.kind === 'too-many') return { outcome: 'too-many-redirects', target, tally: this.#router.refused('too-many-redirects') };
     if (to.hostKey === parts.hostKey && canonicalize(target) === canonicalize(url)) {
       // The same URL again, with a cookie or in another spelling: its end is still to come.
       this.#frontier.requeue(memory, {

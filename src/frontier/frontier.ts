@@ -370,13 +370,14 @@ export class Frontier {
   }
 
   /**
-   * The entry this turn is about: the level is drawn by weight among the host's non-empty ones, a due retry goes first. Stays the same until
-   * it is consumed. Undefined when nothing is due (then `retryDueMs` says when).
+   * The entry this turn is about: the level is drawn by weight among the host's non-empty ones; a due retry goes first, unless the host failed
+   * last: then another URL shows whether it is the host or the URL that fails. Stays the same until it is consumed. Undefined when nothing is due (then `retryDueMs` says when).
    */
   peek(memory: HostMemory, nowMs: number): QueueEntry | undefined {
     if (memory.turnLevel >= 0) return this.#head(memory, memory.turnLevel);
     const retry = memory.record.queues[RETRY_LEVEL]!.queued > 0 ? this.#head(memory, RETRY_LEVEL) : undefined;
-    if (retry !== undefined && retry.notBeforeMs <= nowMs) {
+    const inTrouble = memory.record.faults + memory.record.setAside > 0;
+    if (retry !== undefined && retry.notBeforeMs <= nowMs && !(inTrouble && hasFresh(memory.record))) {
       memory.turnLevel = RETRY_LEVEL;
       return retry;
     }
@@ -777,6 +778,12 @@ export class Frontier {
   get queuedCounts(): readonly number[] {
     return this.#queued;
   }
+}
+
+/** Something waits that is no retry. */
+function hasFresh(record: HostRecord): boolean {
+  for (let level = 0; level < LEVELS; level++) if (record.queues[level]!.queued > 0) return true;
+  return false;
 }
 
 function newMemory(record: HostRecord): HostMemory {

@@ -62,6 +62,8 @@ export interface OpenedShard {
   readonly scopeHosts: readonly string[];
   /** True when the last stop left no mark of a clean end. */
   readonly unclean: boolean;
+  /** True when this open has made the state: there was none. */
+  readonly isNew?: boolean;
 }
 
 /** New keys (hi, lo alternating), numbered by the seen set. */

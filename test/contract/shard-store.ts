@@ -51,6 +51,7 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
         taken: [],
         scopeHosts: [],
         unclean: false,
+        isNew: true,
       });
       assert.equal(store.readHost(1), undefined);
       assert.equal(store.findHostId('h1.example'), undefined);
@@ -144,6 +145,7 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
           taken: state.taken,
           scopeHosts: parts.scopeHosts,
           unclean: true,
+          isNew: false,
         }),
       );
       assert.deepEqual(plain([...state.taken].sort((a, b) => b.from - a.from)), plain(parts.taken));

@@ -41,6 +41,7 @@ export interface KillEvidence {
   readonly mayRepeat: (access: Access) => boolean;
   /** Planned time between two commits of a shard. */
   readonly commitIntervalMs: number;
+  readonly shards: number;
 }
 
 export interface KillJudgement {
@@ -108,9 +109,10 @@ export function judgeKills(evidence: KillEvidence): KillJudgement {
 }
 
 /** What ended before this may not be asked for again: two planned intervals, or two real ones of the slowest shard when the machine is busy. */
-function safeBeforeMs(kill: Kill, commitIntervalMs: number): number {
-  const planned = kill.sentMs - COMMITS_AT_RISK * commitIntervalMs;
-  return Math.min(planned, ...Object.values(kill.commitsMs).map((commits) => commits.at(-COMMITS_AT_RISK) ?? kill.bornMs));
+function safeBeforeMs(kill: Kill, evidence: KillEvidence): number {
+  const planned = kill.sentMs - COMMITS_AT_RISK * evidence.commitIntervalMs;
+  const real = Array.from({ length: evidence.shards }, (_, shard) => kill.commitsMs[shard]?.at(-COMMITS_AT_RISK) ?? kill.bornMs);
+  return Math.min(planned, ...real);
 }
 
 function judgeRepeats(log: AccessLog, evidence: KillEvidence) {
@@ -132,7 +134,7 @@ function judgeRepeats(log: AccessLog, evidence: KillEvidence) {
         (one) =>
           first.startMs < one.goneMs + BUFFERED_MS &&
           one.goneMs <= again.startMs &&
-          first.endMs >= safeBeforeMs(one, evidence.commitIntervalMs),
+          first.endMs >= safeBeforeMs(one, evidence),
       );
       if (kill === undefined) inexcusable.push(describeRepeat(url, first, again, evidence.kills));
       else if (again.path === '/robots.txt') robots++;

@@ -31,6 +31,7 @@ function killToy(flaw: string | undefined): Promise<KillCrawlResult> {
     killCrawl({
       web: { hosts: 6, pages: 30, slowHosts: 2, slowPages: 2, crawlDelayS: 3, troubledHosts: 0, wide: 0, shared: 0, seed: 7, net: 62 },
       warc: false,
+      shards: 1,
       kills: 4,
       gapMs: 60,
       commitIntervalMs: COMMIT_MS,

@@ -11,7 +11,7 @@
  * crawl and one JSON object at the end, and exits 1 when a promise is broken.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -40,6 +40,8 @@ export interface KillCrawlOptions {
   readonly extraFlags?: readonly string[];
   /** Planned time between two commits of a shard; 1,000 ms unless the program differs. */
   readonly commitIntervalMs?: number;
+  /** Shards of the crawl; default as the product has it. */
+  readonly shards?: number;
   readonly onKill?: (kill: Kill, number: number) => void;
 }
 
@@ -142,6 +144,7 @@ async function killUntilDone(options: KillCrawlOptions, web: KillWeb, port: numb
     mayRepeat: ({ status, path }) =>
       status === 503 || status === 429 || (status === 0 && path.startsWith('/flaky/')) || (status === 302 && path.startsWith('/cookie/')),
     commitIntervalMs: options.commitIntervalMs ?? COMMIT_INTERVAL_MS,
+    shards: options.shards ?? Math.max(4, availableParallelism()),
   });
   const seconds = Math.round((Date.now() - startedMs) / 1_000);
   const broken = [...judgement.broken, ...complaints.slice(0, COMPLAINTS_MAX)];
@@ -265,7 +268,7 @@ export function killShape(
   dir: string,
   flags: readonly string[] = [],
 ): Promise<KillCrawlResult> {
-  const { web, gapMs, delayFactor, config, commitIntervalMs } = shape;
+  const { web, gapMs, delayFactor, config, commitIntervalMs, shards } = shape;
   return killCrawl({
     web: { ...web, seed, net },
     kills,
@@ -275,6 +278,7 @@ export function killShape(
     ...(delayFactor === undefined ? {} : { delayFactor }),
     ...(config === undefined ? {} : { config }),
     ...(commitIntervalMs === undefined ? {} : { commitIntervalMs }),
+    ...(shards === undefined ? {} : { shards }),
   });
 }
 

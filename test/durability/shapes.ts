@@ -12,6 +12,7 @@ export interface Shape {
   readonly config?: Readonly<Record<string, unknown>>;
   readonly flags?: readonly string[];
   readonly commitIntervalMs?: number;
+  readonly shards?: number;
 }
 
 const PLAIN = { troubledHosts: 0, wide: 0, shared: 0 };
@@ -30,8 +31,9 @@ export const SHAPES: readonly Shape[] = [
     kills: 14,
     gapMs: 100,
     flags: ['--threads', '1'],
-    config: { run: { commitInterval: '400ms' } },
+    config: { run: { shards: 1, commitInterval: '400ms' } },
     commitIntervalMs: 400,
+    shards: 1,
   },
   {
     name: 'redirects, loops, cookies, resets, 429 and 503 with Retry-After, pauses by duration',
@@ -58,6 +60,7 @@ export const SHAPES: readonly Shape[] = [
     flags: ['--memory', '256KiB'],
     config: { run: { shards: 1, commitInterval: '400ms' } },
     commitIntervalMs: 400,
+    shards: 1,
   },
   {
     name: 'hosts that share one address',

@@ -112,7 +112,7 @@ test('R-D4 R-C1 an errand to a host that is set apart for its Crawl-delay is ref
       batch(1, { hosts: [slow], chunks: [chunk(1, 0, 1, [entry(2)])], robots: [record], nextHostId: 2, totals: '', marks: '' }),
     );
     await rig.reopen();
-    assert.equal(rig.shard.status().apartHosts, 1);
+    assert.equal(rig.shard.status().apartHosts, 1, rig.notices.join('; '));
     rig.receive({ kind: 'errand', from: 1, to: 0, id: 7, url: 'http://slow.example/robots.txt', hops: 1 });
     await rig.clock.advance(5_000);
     assert.deepEqual(

@@ -1,7 +1,8 @@
 /** A bad place to work in (row L1): each trouble is one clear sentence and an exit code, and leaves nothing damaged behind. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { EXIT } from '../../src/cli/exit-codes.ts';
@@ -43,19 +44,23 @@ function heavyWeb(t: { after: (fn: () => unknown) => void }, name: string, addre
 
 const MAY_MOUNT: boolean = ((): boolean => {
   if (process.getuid?.() !== 0) return false;
-  const dir = '/tmp/portolan-it-may-mount';
-  mkdirSync(dir, { recursive: true });
+  const dir = mkdtempSync(join(tmpdir(), 'portolan-it-may-mount-'));
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', dir]).status === 0;
   if (mounted) execFileSync('umount', [dir]);
-  rmSync(dir, { recursive: true, force: true });
+  rmdirSync(dir);
   return mounted;
 })();
 const NEEDS_MOUNT = { skip: !MAY_MOUNT && 'SKIPPED: a small tmpfs must be mounted, which needs root on Linux' };
 
-function mountTmpfs(t: { after: (fn: () => unknown) => void }, dir: string, options: string): void {
-  mkdirSync(dir, { recursive: true });
+/** A small file system of its own, gone with the test (one hook: what is mounted cannot be removed). */
+function mountTmpfs(t: { after: (fn: () => unknown) => void }, options: string): string {
+  const dir = mkdtempSync(join(tmpdir(), 'portolan-it-mount-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', dir]);
-  t.after(() => execFileSync('umount', [dir]));
+  t.after(() => {
+    execFileSync('umount', ['--lazy', dir]);
+    rmdirSync(dir);
+  });
+  return dir;
 }
 const remount = (dir: string, options: string): void => void execFileSync('mount', ['-o', `remount,${options}`, dir]);
 
@@ -72,15 +77,11 @@ describe('a bad place to work in', () => {
   test('R-L1: a read-only directory is named, with exit code 4', {
     skip: process.getuid?.() === 0 && !MAY_MOUNT && 'SKIPPED: root writes everywhere',
   }, async (t) => {
-    const dir = join(scratch(t), 'ro');
-    if (MAY_MOUNT) mountTmpfs(t, dir, 'size=1m,ro');
-    else {
-      mkdirSync(dir);
-      chmodSync(dir, 0o555);
-    }
+    const dir = MAY_MOUNT ? mountTmpfs(t, 'size=1m,ro') : scratch(t);
+    if (!MAY_MOUNT) chmodSync(dir, 0o555);
     const { code, stderr } = await run('crawl', 'http://127.0.0.1:1/', '--out', join(dir, 'out'));
     assert.equal(code, EXIT.disk, stderr);
-    assert.match(stderr, /PORTOLAN_DISK_READ_ONLY: .*ro\/out.*\n {2}what to do: /);
+    assert.match(stderr, /PORTOLAN_DISK_READ_ONLY: .*\/out.*\n {2}what to do: /);
   });
 
   test('R-L2: a second process on the same directory is refused, and the first one goes on', async (t) => {
@@ -112,8 +113,7 @@ describe('a bad place to work in', () => {
     'R-L1: a full disk ends the run with exit code 4 and no damage; with more space the same command finishes',
     NEEDS_MOUNT,
     async (t) => {
-      const dir = join(scratch(t), 'small');
-      mountTmpfs(t, dir, 'size=9m');
+      const dir = mountTmpfs(t, 'size=9m');
       const web = await heavyWeb(t, 'full.test', '127.49.2.1');
       const options = {
         web,
@@ -140,8 +140,7 @@ describe('a bad place to work in', () => {
   );
 
   test('R-L1: free space under the reserve pauses the crawl, which goes on by itself when there is space', NEEDS_MOUNT, async (t) => {
-    const dir = join(scratch(t), 'low');
-    mountTmpfs(t, dir, 'size=24m');
+    const dir = mountTmpfs(t, 'size=24m');
     const web = await heavyWeb(t, 'low.test', '127.49.3.1');
     let requestsAtPause = 0;
     const done = await crawl({

@@ -80,6 +80,8 @@ interface Connection {
 interface Sent {
   status: number;
   whole: boolean;
+  /** We broke the connection off, at endMs. */
+  wasReset: boolean;
   /** Just before the last byte was handed over: no client can have ended the exchange sooner, so no pause is measured too short. */
   endMs: number;
 }
@@ -116,10 +118,10 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
       headers: request.headers,
     };
     const place = { connection: connection.id, nth: connection.requests };
-    const sent: Sent = { status: 0, whole: false, endMs: 0 };
+    const sent: Sent = { status: 0, whole: false, wasReset: false, endMs: 0 };
     open++;
     onceDone(response, request.socket, () => {
-      const access: Access = { ...seen, ...place, ...sent, endMs: sent.whole ? sent.endMs : preciseNow() };
+      const access: Access = { ...seen, ...place, ...sent, endMs: sent.whole || sent.wasReset ? sent.endMs : preciseNow() };
       log.add(access);
       options.onAccess?.(access);
       if (--open === 0) for (const wake of waiting.splice(0)) wake();
@@ -193,7 +195,7 @@ function send(response: ServerResponse, socket: Socket, reply: WebReply, sent: S
     return;
   }
   if ((fault.kind === 'reset' || fault.kind === 'stall') && fault.afterBytes === undefined) {
-    if (fault.kind === 'reset') socket.resetAndDestroy();
+    if (fault.kind === 'reset') breakOff(socket, sent);
     return;
   }
   sent.status = status;
@@ -210,9 +212,15 @@ function send(response: ServerResponse, socket: Socket, reply: WebReply, sent: S
   );
   socket.write(`HTTP/1.1 ${status} Told\r\n${lines.join('')}\r\n`);
   socket.write(cut, () => {
-    if (fault.kind === 'reset') socket.resetAndDestroy();
+    if (fault.kind === 'reset') breakOff(socket, sent);
     if (fault.kind === 'close' || fault.kind === 'wrong-length') socket.end();
   });
+}
+
+function breakOff(socket: Socket, sent: Sent): void {
+  sent.endMs = preciseNow();
+  sent.wasReset = true;
+  socket.resetAndDestroy();
 }
 
 /** Writes the piece for as long as the client reads. */

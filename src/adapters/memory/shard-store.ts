@@ -89,6 +89,10 @@ export class MemoryShardState {
   readonly scopeHosts = new Table<string, true>(this.#undo);
   readonly meta = new Table<'meta', Meta>(this.#undo);
 
+  get isNew(): boolean {
+    return this.#shard === undefined;
+  }
+
   /** Takes the state over: stores opened before are dead. */
   take(shard: number): number {
     if (this.#shard !== undefined && this.#shard !== shard) {
@@ -140,6 +144,7 @@ class MemoryStore implements ShardStore {
 
   open(shard: number): OpenedShard {
     const state = this.#state;
+    const { isNew } = state;
     this.#incarnation = state.take(shard);
     const { commitSeq, clean, totals, marks, seenManifest, nextHostId, nextContentId } = metaOf(state);
     return {
@@ -154,6 +159,7 @@ class MemoryStore implements ShardStore {
       taken: [...state.taken.rows.values()],
       scopeHosts: [...state.scopeHosts.rows.keys()],
       unclean: !clean,
+      isNew,
     };
   }
 

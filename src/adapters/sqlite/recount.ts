@@ -4,7 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { readQueueEntries } from '../../core/records.ts';
-import { storeError } from './shard-store.ts';
+import { hasTables, storeError } from './shard-store.ts';
 
 export interface RowCounts {
   readonly commitSeq: number;
@@ -33,12 +33,13 @@ interface HostRow {
 
 const FINDINGS_MAX = 20;
 
-export function recountRows(file: string): RowCounts {
+/** Undefined when the shard has not committed anything. */
+export function recountRows(file: string): RowCounts | undefined {
   let db: Database.Database | undefined;
   try {
     db = new Database(file, { readonly: true, fileMustExist: true });
     const open = db;
-    return db.transaction(() => countAll(open))();
+    return hasTables(open) ? db.transaction(() => countAll(open))() : undefined;
   } catch (error) {
     throw storeError(error, `${file} cannot be counted`);
   } finally {

@@ -80,6 +80,7 @@ class SqliteStore implements ShardStore {
   #commitSeq = 0;
   #failed = false;
   #unsyncedBatches = false;
+  #isNew = false;
 
   constructor(options: SqliteStoreOptions) {
     this.#options = options;
@@ -91,6 +92,7 @@ class SqliteStore implements ShardStore {
       if (!readOnly) mkdirSync(dirname(file), { recursive: true });
       this.#db = new Database(file, { readonly: readOnly, fileMustExist: readOnly });
       if (!readOnly) this.#prepareDatabase(shard);
+      else if (!hasTables(this.#db)) return NOTHING;
       this.#db.pragma(`cache_size = -${Math.max(512, Math.floor(this.#options.cacheBytes / 1024))}`);
       this.#db.pragma('temp_store = MEMORY');
       this.#checkVersion(shard);
@@ -107,8 +109,8 @@ class SqliteStore implements ShardStore {
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = NORMAL');
     db.pragma('wal_autocheckpoint = 4000');
-    const exists = db.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name = 'meta'").get() as { n: number };
-    if (exists.n > 0) return;
+    if (hasTables(db)) return;
+    this.#isNew = true;
     db.transaction(() => {
       db.exec(SCHEMA);
       const put = db.prepare('INSERT INTO meta(key, value) VALUES (?, ?)');
@@ -122,6 +124,8 @@ class SqliteStore implements ShardStore {
       put.run('marks', '');
       put.run('seen_manifest', '');
     })();
+    // Durable before any output file is made: output without a database then means that the database was lost.
+    db.pragma('wal_checkpoint(TRUNCATE)');
   }
 
   #checkVersion(shard: number): void {
@@ -176,6 +180,7 @@ class SqliteStore implements ShardStore {
       taken: taken.map((row): TakenRow => ({ from: row.sender, seq: row.seq, finds: row.finds, list: row.list })),
       scopeHosts: hosts.map((row) => row.host_key),
       unclean: Number(this.#meta('clean')) !== 1,
+      isNew: this.#isNew,
     };
   }
 
@@ -337,6 +342,25 @@ class SqliteStore implements ShardStore {
     this.#walFd = undefined;
   }
 }
+
+/** False when a process died before it had made the tables. */
+export function hasTables(db: Database.Database): boolean {
+  return (db.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name = 'meta'").get() as { n: number }).n > 0;
+}
+
+const NOTHING: OpenedShard = {
+  commitSeq: 0,
+  totals: '',
+  marks: '',
+  seenManifest: '',
+  seenDeltas: [],
+  nextHostId: 1,
+  nextContentId: 1,
+  outbox: [],
+  taken: [],
+  scopeHosts: [],
+  unclean: false,
+};
 
 interface Statements {
   readonly hostById: Reading;
