@@ -97,7 +97,7 @@ export class FindRouter {
 
   /** Such a URL has passed every rule but depth, and is known here or will be at its owner by our own message. */
   #isLatelyKnown(tally: LinkTally, url: string, depth: number): boolean {
-    if (this.#blocklist !== this.#context.blocklist.current) this.#forget();
+    if (this.#blocklist !== this.#context.blocklist.current) this.forget();
     let place = this.#lately.get(url);
     if (place === undefined) {
       place = this.#before.get(url);
@@ -124,8 +124,8 @@ export class FindRouter {
     this.#lately.set(detached(url), place);
   }
 
-  /** Another blocklist is in force: every rule is asked again. */
-  #forget(): void {
+  /** Another blocklist is in force, or an owner has refused what we held for known: every rule is asked again. */
+  forget(): void {
     this.#blocklist = this.#context.blocklist.current;
     this.#lately.clear();
     this.#before.clear();

@@ -65,8 +65,6 @@ const COPIES_WINDOW = 100;
 const COPIES_SHARE = 0.9;
 const SEEN_BYTES_MIN = 65_536;
 const STILL_FULL_POLL_MS = 250;
-/** How the transport ends the detail of a reset that a connection kept open for too long explains. */
-const ON_KEPT_CONNECTION = '(on a kept connection)';
 const RESTART_JITTER = 0.5;
 /** A clock that goes back by more than this was set back. */
 const CLOCK_STEP_MS = 1_000;
@@ -463,6 +461,7 @@ export class Shard {
         this.#receiveFinds(message);
         break;
       case 'ack':
+        if (message.refused.length > 0) this.#router.forget();
         if (this.#outbox.acknowledged(message.from, message.upTo, message.refused)) this.#markDirty();
         break;
       case 'content':
@@ -1150,9 +1149,7 @@ export class Shard {
     const mayRetry =
       hostWide || OUTCOME_CODES[result.outcome] === 'transient' || result.truncated === 'disconnect' || result.truncated === 'time';
     // A fault of the whole host uses up no attempt; of a host that has just answered it is the URL's own, then and later.
-    // Nor does a server that closes an idle connection while our request travels: the next one has a new connection.
-    const spared = (hostWide && !isOwnFault) || (result.outcome === 'reset' && result.detail.endsWith(ON_KEPT_CONNECTION));
-    const attempts = entry.attempts + (spared ? 0 : 1);
+    const attempts = entry.attempts + (hostWide && !answeredBefore ? 0 : 1);
     this.#frontier.consume(memory);
     const { fetch } = this.#context.config;
     const retries = mayRetry && attempts < fetch.attempts;

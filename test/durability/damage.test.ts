@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { closeSync, cpSync, openSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { capture, portolan } from '../support/process.ts';
 import { assertWhole, crawlToEnd, notices, recount, type SmallWeb, startCrawl, withSmallWeb } from './small-crawl.ts';
 import { pageRows, WarcCheck } from './warc-check.ts';
@@ -54,6 +55,15 @@ function overwrite(file: string, at: number, bytes: Uint8Array): void {
   closeSync(fd);
 }
 
+/** Stops a crawl in an orderly way when so many pages were served. */
+async function crawlHalf(small: SmallWeb, out: string, pages: number, flags: readonly string[] = []): Promise<void> {
+  const running = startCrawl(small, out, flags);
+  while (small.log.pages().length < pages) await sleep(10);
+  running.signal('SIGINT');
+  assert.equal((await running.ended).code, 130, running.complaints());
+  assert.ok(small.log.missing(small.expected).length > 0, 'the crawl had not ended');
+}
+
 async function statusSays(out: string): Promise<string> {
   const { command, args } = portolan('status', out, '--recount', '--json');
   const { code, stderr } = await capture(command, args);
@@ -73,7 +83,7 @@ describe('R-L1 R-L3 damage to the output', () => {
     assert.match(notices(run), /has lost \d+ bytes that were committed; \d+ pages are fetched again/);
     const again = web.log.pages().length - requestsBefore;
     const lost = Number(JSON.parse(run.stdout.split('\n').at(-1) ?? '{}').lostOutput);
-    assert.ok(again > 0 && again < PAGES, `${again} pages are fetched again`);
+    assert.ok(again > 0 && again < HOSTS * PAGES, `${again} pages are fetched again`);
     assert.equal(lost, again);
     assert.equal((await recount(out)).unaccounted, 0);
     const check = new WarcCheck(out);
@@ -122,32 +132,28 @@ describe('R-L1 R-L3 damage to the output', () => {
   });
 });
 
-describe('R-L1 R-G6 damage to the seen set', () => {
+describe('R-L1 R-G6 damage to the seen set', { concurrency: 3 }, () => {
   const flags = ['--memory', '256KiB'];
 
-  for (const [what, harm] of [
-    ['is deleted', (file: string) => rmSync(file)],
-    ['is cut', (file: string) => truncateSync(file, 100)],
-    ['has a block changed', (file: string) => overwrite(file, 64, Buffer.alloc(64, 0x5a))],
+  for (const [what, net, harm] of [
+    ['is deleted', 173, (file: string) => rmSync(file)],
+    ['is cut', 174, (file: string) => truncateSync(file, 100)],
+    ['has its blocks changed', 175, (file: string) => [0, 1, 2].forEach((block) => overwrite(file, block * 4_096 + 64, Buffer.alloc(64, 0x5a)))],
   ] as const) {
     test(`a run that ${what}: the set is rebuilt from the rows, and nothing is fetched twice`, async () => {
-      await withSmallWeb({ hosts: 2, pages: 60, net: 171, wide: 40 }, async (small, dir) => {
+      await withSmallWeb({ hosts: 2, pages: 60, net, wide: 40 }, async (small, dir) => {
         const out = join(dir, 'out');
         const config = join(dir, 'config.json');
         writeFileSync(config, JSON.stringify({ run: { shards: 1, commitInterval: '200ms' } }));
         const all = [...flags, '--config', config];
-        const running = startCrawl(small, out, all, () => {
-          const served = small.log.pages().length;
-          if (served > 70) running.signal('SIGINT');
-        });
-        assert.equal((await running.ended).code, 130, running.complaints());
+        await crawlHalf(small, out, 70, all);
         const runs = join(out, 'state', 'shard-0', 'seen');
         const [run = ''] = readdirSync(runs).sort();
         assert.notEqual(run, '', 'a run was written');
         harm(join(runs, run));
         let end = await crawlToEnd(small, out, all);
-        if (what === 'has a block changed' && end.code !== 0) {
-          // Met only when the block was read: the crawl ends with the code, and the next start rebuilds.
+        if (what === 'has its blocks changed') {
+          // Met only when a block is read: the crawl ends with the code, and the next start rebuilds.
           assert.equal(end.code, STATE_EXIT_CODE, end.stderr);
           assert.match(end.stderr, /PORTOLAN_STATE_DAMAGED: seen set: /);
           end = await crawlToEnd(small, out, all);
@@ -155,13 +161,15 @@ describe('R-L1 R-G6 damage to the seen set', () => {
         assert.equal(end.code, 0, end.stderr);
         assert.match(notices(end), /seen set: .*; it is rebuilt from the page, queue and fate rows/);
         await assertWhole(small, out);
-        assert.deepEqual([...small.log.repeats()].filter(([url]) => what !== 'has a block changed' || url.endsWith('never')), []);
+        // What was in flight or not committed when the damage was met is asked for again.
+        const repeated = [...small.log.repeats()].filter(([url]) => !url.endsWith('/robots.txt')).length;
+        assert.ok(repeated <= (what === 'has its blocks changed' ? 10 : 0), `${repeated} pages are fetched twice`);
       });
     });
   }
 });
 
-describe('R-L3 damage to the state', () => {
+describe('R-L3 damage to the state', { concurrency: 3 }, () => {
   const refused = async (out: string, says: RegExp): Promise<void> => {
     const before = web.log.entries().length;
     const run = await crawlToEnd(web, out);
@@ -217,11 +225,7 @@ describe('R-C8 a clock that was set back while the crawl was down', () => {
   test('hosts and addresses wait what was left of their pauses, not the step of the clock', async () => {
     await withSmallWeb({ hosts: 3, pages: 20, net: 172, delayMs: 10 }, async (small, dir) => {
       const out = join(dir, 'out');
-      const running = startCrawl(small, out, [], () => {
-        if (small.log.pages().length > 15) running.signal('SIGINT');
-      });
-      assert.equal((await running.ended).code, 130, running.complaints());
-      assert.ok(small.log.missing(small.expected).length > 0, 'the crawl had not ended');
+      await crawlHalf(small, out, 15);
       // As if the last run had been a day later than now.
       const dayMs = 86_400_000;
       for (const shard of readdirSync(join(out, 'state')).filter((name) => name.startsWith('shard-'))) {

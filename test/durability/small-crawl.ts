@@ -50,7 +50,7 @@ export async function startSmallWeb(options: SmallWebOptions): Promise<SmallWeb>
         const links = [1, 2, 3].map((child) => 3 * index + child).filter((child) => child < pages);
         const others = index === 0 && host === 0 ? Array.from({ length: hosts - 1 }, (_, other) => `http://${address(other + 1)}:${request.authority.split(':')[1]}/`) : [];
         const closed = Array.from({ length: wide }, (_, n) => `/closed/${index}/${n}`);
-        return page(`page ${host} ${index}`, [...links.map(path), ...others, ...closed], text);
+        return page(`page ${host} ${index}`, ['/', ...links.map(path), ...others, ...closed], text);
       },
     })),
   });

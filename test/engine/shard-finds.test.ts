@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createMemoryStore } from '../../src/adapters/memory/shard-store.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
-import { lawGaps } from '../../src/engine/accounting.ts';
+import { emptyTotals, lawGaps } from '../../src/engine/accounting.ts';
 import { batch, chunk, entry, host, robots } from '../contract/batches.ts';
 import { ShardRig, settle } from './shard-rig.ts';
 
@@ -105,14 +105,17 @@ test('R-D4 R-C1 an errand to a host that is set apart for its Crawl-delay is ref
     const store = createMemoryStore(rig.state);
     store.open(0);
     const slow = { ...host(1, [1]), key: 'slow.example', domain: 'slow.example', admitted: 1 };
+    const totals = JSON.stringify({ ...emptyTotals(), seeds: 1, admitted: 1, queued: [1, 0, 0, 0, 0, 0] });
     const record = robots('http://slow.example', 'User-agent: *\nCrawl-delay: 4000\n', {
       expiresAtMs: rig.clock.nowEpochMs() + 86_400_000,
     });
     await store.commit(
-      batch(1, { hosts: [slow], chunks: [chunk(1, 0, 1, [entry(2)])], robots: [record], nextHostId: 2, totals: '', marks: '' }),
+      batch(1, { hosts: [slow], chunks: [chunk(1, 0, 1, [entry(2)])], robots: [record], nextHostId: 2, totals, marks: '' }),
     );
     await rig.reopen();
-    assert.equal(rig.shard.status().apartHosts, 1, rig.notices.join('; '));
+    await rig.clock.advance(2_000);
+    assert.deepEqual(rig.failures, []);
+    assert.equal(rig.shard.status().apartHosts, 1);
     rig.receive({ kind: 'errand', from: 1, to: 0, id: 7, url: 'http://slow.example/robots.txt', hops: 1 });
     await rig.clock.advance(5_000);
     assert.deepEqual(
@@ -121,6 +124,7 @@ test('R-D4 R-C1 an errand to a host that is set apart for its Crawl-delay is ref
         .map((message) => message.kind === 'errand-reply' && message.answer.kind),
       ['failed'],
     );
+    assert.equal(rig.shard.status().idle, true);
     assert.deepEqual(rig.failures, []);
   } finally {
     rig.close();

@@ -109,10 +109,13 @@ export class ShardRig {
       random: createRandom(1),
       metrics: createMemoryMetrics(),
       transport: {
-        exchange: () => {
+        start: () => {
           throw new Error('nothing is fetched here');
         },
-      } as unknown as ThreadContext['transport'],
+        release: () => {},
+        openConnections: () => 0,
+        close: async () => {},
+      },
       dns: new DnsCache({ resolver: { resolve: NOTHING, close: () => {} }, clock: this.clock, guard }),
       guard,
       channel: {

@@ -144,7 +144,6 @@ describe('gaps of a host', () => {
 
   test('R-C4: resets, timeouts and 5xx get three attempts, 4xx one', () => {
     for (const [path, times] of [
-      ['/reset', 3],
       ['/500', 3],
       ['/404', 1],
       ['/403', 1],
@@ -153,6 +152,9 @@ describe('gaps of a host', () => {
       assert.equal(web.log.count(host('flaky'), path), times, path);
     }
     assert.equal(web.log.count(host('stuck'), '/stall'), 3);
+    // One more is allowed when the first was sent on a kept connection, which the server may have closed by itself.
+    assert.ok([3, 4].includes(web.log.count(host('flaky'), '/reset')), `${web.log.count(host('flaky'), '/reset')} requests`);
+    assert.equal(done.row(url('flaky', '/reset')).attempts, 3);
     const endings = ['/reset', '/500', '/404', '/403', '/410'].map((path) => done.row(url('flaky', path)).outcome);
     assert.deepEqual(endings, ['reset', 'server-error', 'not-found', 'client-error', 'not-found']);
     assert.equal(done.row(url('stuck', '/stall')).outcome, 'timeout');
@@ -160,11 +162,10 @@ describe('gaps of a host', () => {
   });
 
   test('R-C5: a host that answers nothing for seconds delays no other', () => {
-    const stalled = web.log.entries(host('stuck')).find((entry) => entry.path === '/stall');
-    assert.ok(stalled !== undefined);
+    const stalls = web.log.entries(host('stuck')).filter((entry) => entry.path === '/stall');
     const meanwhile = web.log
       .entries()
-      .filter((entry) => entry.host !== host('stuck') && entry.startMs > stalled.startMs && entry.endMs < stalled.endMs);
+      .filter((one) => one.host !== host('stuck') && stalls.some((stall) => one.startMs > stall.startMs && one.endMs < stall.endMs));
     assert.ok(meanwhile.length >= 3, `${meanwhile.length} requests to other hosts during the stall`);
   });
 });
@@ -247,25 +248,30 @@ test('R-C5: a host that cannot be reached is set aside, retired after that, and 
   );
 });
 
-test('R-C4 R-C5: one URL that is unavailable for good does not take its host with it', async (t) => {
+test('R-C4 R-C5: URLs that are unavailable for good do not take their host with them', async (t) => {
+  const broken = ['/broken', '/limited'];
   const web = await webFor(t, {
     name: 'mostly.test',
     address: '127.40.5.1',
     page: (request) => {
-      if (request.path === '/') return page('mostly', ['/broken', ...numbered(8)]);
-      return request.path === '/broken' ? unavailable('0') : page(request.path);
+      if (request.path === '/') return page('mostly', [...broken, ...numbered(8)]);
+      return broken.includes(request.path) ? unavailable('0', request.path === '/broken' ? 503 : 429) : page(request.path);
     },
   });
   const done = await crawl({
     web,
     out: join(scratch(t), 'out'),
     seeds: [`${web.origin('mostly.test')}/`],
-    config: { politeness: { delay: 20, faultLimit: 3, setAside: 60_000 } },
+    config: { politeness: { delay: 20, faultLimit: 3, setAside: 60_000 }, fetch: { attempts: 2 } },
   });
   const origin = web.origin('mostly.test');
   for (const path of numbered(8)) assert.equal(done.row(origin + path).outcome, 'ok', path);
-  assert.equal(done.row(`${origin}/broken`).outcome, 'unavailable');
-  assert.equal(web.log.count(`mostly.test:${web.port}`, '/broken'), 3);
+  assert.deepEqual(
+    broken.map((path) => done.row(origin + path).outcome),
+    ['unavailable', 'rate-limited'],
+  );
+  // A failure right after another one may be the host's and is then not counted.
+  for (const path of broken) assert.ok([2, 3].includes(web.log.count(`mostly.test:${web.port}`, path)), path);
 });
 
 test('R-C5 R-E1: a name server that answers nothing about one name holds no other host back', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { page, type WebHost, type WebRequest, type WebServer } from '../support/web-server.ts';
+import { page, redirect, type WebHost, type WebRequest, type WebServer } from '../support/web-server.ts';
 import { type CrawlOptions, crawl, recount, scratch, webFor } from './crawl.ts';
 
 const PAGES = 10;
@@ -179,6 +179,25 @@ test('R-L2: other rules than the stored ones are refused by name, and --force go
   assert.equal(forced.report.reason, 'finished');
   assert.equal(web.log.count(`rules.test:${web.port}`, '/5'), 0);
   assert.equal(forced.report.pages, PAGES - 1);
+});
+
+test('R-A3 R-L2: a host that joined the scope by a seed’s redirect is still in it after a restart', async (t) => {
+  const web = await webFor(
+    t,
+    { name: 'alias.test', address: '127.45.9.1', page: ({ authority }) => redirect(`http://real.test:${authority.split(':')[1]}/`, 301) },
+    ring('real.test', '127.45.9.2'),
+  );
+  const options: CrawlOptions = {
+    web,
+    out: join(scratch(t), 'out'),
+    seeds: [`${web.origin('alias.test')}/`],
+    config: { politeness: { delay: 10 } },
+  };
+  const cut = await crawl({ ...options, flags: ['--max-pages', '1'] });
+  assert.equal(cut.row(`${web.origin('real.test')}/`).outcome, 'ok');
+  const done = await crawl(options);
+  assert.deepEqual([done.report.reason, done.report.fetched], ['finished', { ok: PAGES, redirect: 1 }]);
+  assert.equal(done.report.rejected['out-of-scope'], undefined);
 });
 
 test('R-L3: counts, queues and debts of a stopped crawl can be read without running it', async (t) => {
