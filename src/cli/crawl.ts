@@ -46,9 +46,13 @@ function writeReport(file: string, report: unknown): void {
     writeFileSync(file, `${JSON.stringify(report, undefined, 2)}\n`);
   } catch (error) {
     const full = (error as NodeJS.ErrnoException).code === 'ENOSPC';
-    throw new PortolanError(full ? 'PORTOLAN_DISK_FULL' : 'PORTOLAN_DISK_FAILED', `report.json cannot be written: ${(error as Error).message}`, {
-      cause: error,
-      remedy: 'make space or make the directory writable; the crawl itself is safe',
-    });
+    throw new PortolanError(
+      full ? 'PORTOLAN_DISK_FULL' : 'PORTOLAN_DISK_FAILED',
+      `report.json cannot be written: ${(error as Error).message}`,
+      {
+        cause: error,
+        remedy: 'make space or make the directory writable; the crawl itself is safe',
+      },
+    );
   }
 }

@@ -28,7 +28,11 @@ export function parseMeta(text: string): CrawlMeta {
     });
   }
   const isWhole =
-    typeof meta?.format === 'number' && Number.isSafeInteger(meta.shards) && meta.shards! > 0 && Array.isArray(meta.scope?.include) && Array.isArray(meta.scope.exclude);
+    typeof meta?.format === 'number' &&
+    Number.isSafeInteger(meta.shards) &&
+    meta.shards! > 0 &&
+    Array.isArray(meta.scope?.include) &&
+    Array.isArray(meta.scope.exclude);
   if (isWhole) return meta as CrawlMeta;
   throw new PortolanError('PORTOLAN_STATE_DAMAGED', 'crawl.json cannot be read', {
     remedy: 'restore it from a backup, or start a new crawl in another directory',

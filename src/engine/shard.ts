@@ -273,7 +273,8 @@ export class Shard {
     this.#restoreHosts(now);
     this.#queueLostPages();
     const { ledger } = this.#output.reports;
-    if (ledger.short || ledger.damaged) this.#events.notice(this.id, `the politeness ledger ${lossOf(ledger)}: what it proved cannot be verified any more`);
+    if (ledger.short || ledger.damaged)
+      this.#events.notice(this.id, `the politeness ledger ${lossOf(ledger)}: what it proved cannot be verified any more`);
     this.#replayDebts(now);
     this.#output.beginLedger();
     this.#context.channel.receive(this.id, (message) => this.#guard(() => this.#receive(message)));
@@ -1149,7 +1150,7 @@ export class Shard {
     const mayRetry =
       hostWide || OUTCOME_CODES[result.outcome] === 'transient' || result.truncated === 'disconnect' || result.truncated === 'time';
     // A fault of the whole host uses up no attempt; of a host that has just answered it is the URL's own, then and later.
-    const attempts = entry.attempts + (hostWide && !answeredBefore ? 0 : 1);
+    const attempts = entry.attempts + (hostWide && !isOwnFault ? 0 : 1);
     this.#frontier.consume(memory);
     const { fetch } = this.#context.config;
     const retries = mayRetry && attempts < fetch.attempts;
@@ -1194,7 +1195,11 @@ export class Shard {
     const resolver = new LinkResolver(url);
     const target = resolver.resolve(result.location ?? '');
     if (target === '') {
-      return { outcome: 'bad-redirect', target: '', tally: result.location === undefined ? undefined : this.#router.refused(resolver.rejected) };
+      return {
+        outcome: 'bad-redirect',
+        target: '',
+        tally: result.location === undefined ? undefined : this.#router.refused(resolver.rejected),
+      };
     }
     const to = splitUrl(target);
     const { config, scope, canonicalize } = this.#context;
