@@ -63,6 +63,7 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
   checkParts(config, seeds);
   requireSeeds(dir, seeds);
   const blocklist = readBlocklist(config);
+  openDisk(dir); // makes it, with its name durable
   const unlock = lockCrawl(join(dir, 'state', 'lock.db'));
   try {
     const meta = await openMeta(dir, config, options.force, startedAtMs);

@@ -42,8 +42,8 @@ export const DROP_REASONS = [
 export type DropReason = (typeof DROP_REASONS)[number];
 
 /**
- * How a fetch ended for good. `permanent` and `success` end the URL; a `transient` code ends it only after the last attempt;
- * `host` codes use up no attempt of the URL (they end it only as host-retired).
+ * How a fetch ended for good. `permanent` and `success` end the URL; a `transient` code ends it only after the last attempt. A `host` code is a fault of
+ * the whole host and uses up no attempt of the URL, unless the host had just answered: then it is the URL's own and counts like a transient one.
  */
 export const OUTCOME_CODES = {
   ok: 'success', // 2xx, whole body

@@ -149,7 +149,7 @@ export class ShardOutput {
   /** The records beyond the mark, oldest first: what happened after the last commit. */
   *ledgerBeyondMark(): Iterable<LedgerRecord> {
     for (const { name, from, to } of this.reports.ledger.kept) {
-      yield* new LedgerReader(this.#blobs.read(name, 0, to), { durableLength: from }, from);
+      yield* new LedgerReader(this.#blobs.read(name, from, to - from), { durableLength: 0 });
     }
   }
 

@@ -1,10 +1,10 @@
 /** Files of a crawl that are lost, cut or overwritten behind its back: repaired where the rest of the state knows enough, otherwise told in a sentence. */
 import assert from 'node:assert/strict';
-import Database from 'better-sqlite3';
 import { closeSync, cpSync, openSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import { capture, portolan } from '../support/process.ts';
 import { assertWhole, crawlToEnd, notices, recount, type SmallWeb, startCrawl, withSmallWeb } from './small-crawl.ts';
 import { pageRows, WarcCheck } from './warc-check.ts';
@@ -102,7 +102,10 @@ describe('R-L1 R-L3 damage to the output', () => {
     assert.equal(run.code, 0, run.stderr);
     assert.match(notices(run), /is not what was committed; \d+ pages are fetched again/);
     assert.equal((await recount(out)).unaccounted, 0);
-    assert.deepEqual((await new WarcCheck(out).atEnd()).filter((finding) => !finding.includes('has no record of it')), []);
+    assert.deepEqual(
+      (await new WarcCheck(out).atEnd()).filter((finding) => !finding.includes('has no record of it')),
+      [],
+    );
   });
 
   test('pages.jsonl that is shorter than the last commit: each outcome stands there once again', async () => {
@@ -112,7 +115,10 @@ describe('R-L1 R-L3 damage to the output', () => {
     const requestsBefore = web.log.pages().length;
     const run = await crawlToEnd(web, out);
     assert.equal(run.code, 0, run.stderr);
-    assert.match(notices(run), /pages\.jsonl has lost \d+ bytes that were committed; \d+ pages are fetched again, \d+ lines of dropped URLs are written again/);
+    assert.match(
+      notices(run),
+      /pages\.jsonl has lost \d+ bytes that were committed; \d+ pages are fetched again, \d+ lines of dropped URLs are written again/,
+    );
     const again = web.log.pages().length - requestsBefore;
     assert.ok(again > 0 && again < HOSTS * PAGES, `${again} pages are fetched again`);
     await assertWhole(web, out);
@@ -138,7 +144,13 @@ describe('R-L1 R-G6 damage to the seen set', { concurrency: 3 }, () => {
   for (const [what, net, harm] of [
     ['is deleted', 173, (file: string) => rmSync(file)],
     ['is cut', 174, (file: string) => truncateSync(file, 100)],
-    ['has its blocks changed', 175, (file: string) => [0, 1, 2].forEach((block) => overwrite(file, block * 4_096 + 64, Buffer.alloc(64, 0x5a)))],
+    [
+      'has its blocks changed',
+      175,
+      (file: string) => {
+        for (const block of [0, 1, 2]) overwrite(file, block * 4_096 + 64, Buffer.alloc(64, 0x5a));
+      },
+    ],
   ] as const) {
     test(`a run that ${what}: the set is rebuilt from the rows, and nothing is fetched twice`, async () => {
       await withSmallWeb({ hosts: 2, pages: 60, net, wide: 40 }, async (small, dir) => {

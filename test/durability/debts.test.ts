@@ -19,13 +19,30 @@ interface Scene {
   start(): RunningProcess;
 }
 
-async function scene(hosts: readonly WebHost[], flags: readonly string[], config: unknown, play: (scene: Scene) => Promise<void>): Promise<void> {
+async function scene(
+  hosts: readonly WebHost[],
+  flags: readonly string[],
+  config: unknown,
+  play: (scene: Scene) => Promise<void>,
+): Promise<void> {
   const server = await startWebServer({ hosts });
   const dir = mkdtempSync(join(tmpdir(), 'portolan-debts-'));
   const file = join(dir, 'config.json');
   writeFileSync(file, JSON.stringify(config));
   const seeds = hosts.map((host) => `${server.origin(host.name ?? host.address)}/`);
-  const fixed = ['--config', file, '--scope', 'host', '--delay-factor', '0', '--allow-net', '127.0.0.0/8', '--out', join(dir, 'out'), '--json'];
+  const fixed = [
+    '--config',
+    file,
+    '--scope',
+    'host',
+    '--delay-factor',
+    '0',
+    '--allow-net',
+    '127.0.0.0/8',
+    '--out',
+    join(dir, 'out'),
+    '--json',
+  ];
   const resolves = server.resolves().flatMap((pair) => ['--resolve', pair]);
   const running: RunningProcess[] = [];
   try {
@@ -74,7 +91,11 @@ const UNCOMMITTED = { run: { shards: 1, threads: 1, commitInterval: '1h' } };
 
 describe('R-C8 R-L2 what is owed when the crawl is killed before a commit', { concurrency: 2 }, () => {
   test('Retry-After of a 503', async () => {
-    const host: WebHost = { address: '127.181.0.1', robots: 'User-agent: *\n', page: ({ nth }) => (nth === 1 ? unavailable('8') : page('back')) };
+    const host: WebHost = {
+      address: '127.181.0.1',
+      robots: 'User-agent: *\n',
+      page: ({ nth }) => (nth === 1 ? unavailable('8') : page('back')),
+    };
     await scene([host, busy(181)], ['--delay', '100ms'], UNCOMMITTED, async ({ server, start }) => {
       const first = start();
       const refused = await nth(server, 'host', host.address, 1);
@@ -131,18 +152,27 @@ describe('R-C8 R-L2 what is owed when the crawl is killed before a commit', { co
   test('an address: the next host on it waits, after a kill and after an orderly stop', async () => {
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       const gapMs = 8_000;
-      const hosts = ['one.test', 'two.test'].map((name): WebHost => ({ name, address: '127.184.0.1', robots: 'User-agent: *\n', page: () => page(name) }));
-      await scene(hosts, ['--delay', '50ms', '--address-delay', `${gapMs}ms`], { run: { shards: 1, threads: 1 } }, async ({ server, start }) => {
-        const first = start();
-        const before = await nth(server, 'address', '127.184.0.1', 0);
-        await sleep(1_500);
-        first.signal(signal);
-        await first.ended;
-        start();
-        const next = await nth(server, 'address', '127.184.0.1', 1);
-        if (process.env['DBG']) console.error(signal, next.startMs - before.endMs, next.host, next.path);
-        assert.ok(next.startMs - before.endMs >= gapMs - CLOCK_SLACK_MS, `${signal}: after ${next.startMs - before.endMs} ms ${next.host}${next.path} after ${next.startMs - before.endMs} ms`);
-      });
+      const hosts = ['one.test', 'two.test'].map(
+        (name): WebHost => ({ name, address: '127.184.0.1', robots: 'User-agent: *\n', page: () => page(name) }),
+      );
+      await scene(
+        hosts,
+        ['--delay', '50ms', '--address-delay', `${gapMs}ms`],
+        { run: { shards: 1, threads: 1 } },
+        async ({ server, start }) => {
+          const first = start();
+          const before = await nth(server, 'address', '127.184.0.1', 0);
+          await sleep(1_500);
+          first.signal(signal);
+          await first.ended;
+          start();
+          const next = await nth(server, 'address', '127.184.0.1', 1);
+          assert.ok(
+            next.startMs - before.endMs >= gapMs - CLOCK_SLACK_MS,
+            `${signal}: ${next.host}${next.path} after ${next.startMs - before.endMs} ms`,
+          );
+        },
+      );
     }
   });
 });

@@ -68,7 +68,13 @@ const SERIES: readonly FaultSeries[] = [
     says: /PORTOLAN_(STORE_COMMIT_FAILED|DISK_FAILED)/,
     places: [90],
   },
-  { name: 'the metadata cannot be written', inject: 'write:error=ENOSPC', files: ['crawl.json.tmp'], says: /PORTOLAN_DISK_FULL/, places: [1] },
+  {
+    name: 'the metadata cannot be written',
+    inject: 'write:error=ENOSPC',
+    files: ['crawl.json.tmp'],
+    says: /PORTOLAN_DISK_FULL/,
+    places: [1],
+  },
   { name: 'the report cannot be written', inject: 'write:error=ENOSPC', files: ['report.json'], says: /PORTOLAN_DISK_FULL/, places: [1] },
 ];
 

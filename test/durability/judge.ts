@@ -131,10 +131,7 @@ function judgeRepeats(log: AccessLog, evidence: KillEvidence) {
       const [first, again] = [accesses[i - 1], accesses[i]];
       if (first === undefined || again === undefined || evidence.mayRepeat(first)) continue;
       const kill = evidence.kills.find(
-        (one) =>
-          first.startMs < one.goneMs + BUFFERED_MS &&
-          one.goneMs <= again.startMs &&
-          first.endMs >= safeBeforeMs(one, evidence),
+        (one) => first.startMs < one.goneMs + BUFFERED_MS && one.goneMs <= again.startMs && first.endMs >= safeBeforeMs(one, evidence),
       );
       if (kill === undefined) inexcusable.push(describeRepeat(url, first, again, evidence.kills));
       else if (again.path === '/robots.txt') robots++;

@@ -36,7 +36,10 @@ describe('R-L2 R-C8 a crawl that gets a signal', { concurrency: 3 }, () => {
         assert.equal(end.code, INTERRUPTED, running.complaints());
         const { unaccounted } = await recount(out);
         assert.equal(unaccounted, 0);
-        assert.ok(web.log.entries().every((access) => access.whole), 'no exchange was broken off');
+        assert.ok(
+          web.log.entries().every((access) => access.whole),
+          'no exchange was broken off',
+        );
         assert.ok(web.log.missing(web.expected).length > 0, 'the crawl had not ended');
         await assertGoesOn(web, out);
         for (const host of web.log.hosts()) web.log.assertGap(host, GAP_MS);
@@ -91,7 +94,10 @@ describe('R-L2 R-C8 a crawl that gets a signal', { concurrency: 3 }, () => {
       await assertWhole(web, out);
       assert.deepEqual([...web.log.repeats()], []);
       const pauses = web.log.hosts().flatMap((host) => web.log.pauses('host', host));
-      assert.deepEqual(pauses.filter(({ ms }) => ms < GAP_MS - CLOCK_SLACK_MS), []);
+      assert.deepEqual(
+        pauses.filter(({ ms }) => ms < GAP_MS - CLOCK_SLACK_MS),
+        [],
+      );
     });
   });
 });

@@ -48,13 +48,18 @@ export async function startSmallWeb(options: SmallWebOptions): Promise<SmallWeb>
         const r = seeded(net, host, index);
         const text = Array.from({ length: 60 }, () => r.int(2 ** 31).toString(36)).join(' ');
         const links = [1, 2, 3].map((child) => 3 * index + child).filter((child) => child < pages);
-        const others = index === 0 && host === 0 ? Array.from({ length: hosts - 1 }, (_, other) => `http://${address(other + 1)}:${request.authority.split(':')[1]}/`) : [];
+        const others =
+          index === 0 && host === 0
+            ? Array.from({ length: hosts - 1 }, (_, other) => `http://${address(other + 1)}:${request.authority.split(':')[1]}/`)
+            : [];
         const closed = Array.from({ length: wide }, (_, n) => `/closed/${index}/${n}`);
         return page(`page ${host} ${index}`, ['/', ...links.map(path), ...others, ...closed], text);
       },
     })),
   });
-  const all = Array.from({ length: hosts }, (_, host) => Array.from({ length: pages }, (_, index) => `http://${address(host)}:${server.port}${path(index)}`));
+  const all = Array.from({ length: hosts }, (_, host) =>
+    Array.from({ length: pages }, (_, index) => `http://${address(host)}:${server.port}${path(index)}`),
+  );
   return { server, seed: `http://${address(0)}:${server.port}/`, expected: all.flat(), log: server.log };
 }
 
@@ -107,7 +112,9 @@ export async function recount(out: string): Promise<Status> {
 export async function assertWhole(web: SmallWeb, out: string): Promise<void> {
   const { unaccounted, findings, queued } = await recount(out);
   assert.deepEqual({ unaccounted, findings, queued }, { unaccounted: 0, findings: [], queued: 0 });
-  const rows = pageRows(out).filter((row) => row.outcome !== 'dropped').map((row) => row.url);
+  const rows = pageRows(out)
+    .filter((row) => row.outcome !== 'dropped')
+    .map((row) => row.url);
   assert.deepEqual(rows.sort(), [...web.expected].sort());
   assert.deepEqual(web.log.missing(web.expected), []);
 }

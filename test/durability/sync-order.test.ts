@@ -3,7 +3,7 @@
  * byte of the commit was written; a commit is told only after its -wal was synced; a request leaves only after its start record was written.
  */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, test } from 'node:test';
 import { assertWhole, crawlToEnd, withoutStrace, withSmallWeb } from './small-crawl.ts';
@@ -35,7 +35,8 @@ function* stepsOf(trace: string): Iterable<Step> {
       if (call !== undefined) yield { kind: 'leave', call, result: Number(resumed[1]) };
       continue;
     }
-    const entered = /^(\w+)\(\d+<([^>]*)>(?:, "((?:[^"\\]|\\.)*)")?/.exec(rest) ?? /^(\w+)\(\d+<([^>]*)>, \[\{iov_base="((?:[^"\\]|\\.)*)"/.exec(rest);
+    const entered =
+      /^(\w+)\(\d+<([^>]*)>(?:, "((?:[^"\\]|\\.)*)")?/.exec(rest) ?? /^(\w+)\(\d+<([^>]*)>, \[\{iov_base="((?:[^"\\]|\\.)*)"/.exec(rest);
     if (entered === null) continue;
     const call = { name: entered[1] ?? '', file: entered[2] ?? '', data: entered[3] ?? '' };
     yield { kind: 'enter', call, result: 0 };
@@ -69,8 +70,8 @@ function follow(trace: string, out: string): Findings {
   const told = new Map<string, number>();
   let ledger = '';
   const stateOf = (file: string): FileState => {
-    let state = files.get(file);
-    if (state === undefined) files.set(file, (state = { written: 0, synced: 0, syncing: [] }));
+    const state = files.get(file) ?? { written: 0, synced: 0, syncing: [] };
+    files.set(file, state);
     return state;
   };
   for (const { kind, call, result } of stepsOf(trace)) {
@@ -90,7 +91,8 @@ function follow(trace: string, out: string): Findings {
       for (const [, name = '', length = ''] of call.data.matchAll(/\\"name\\":\\"([^"\\]+)\\",\\"length\\":(\d+)/g)) {
         findings.marks++;
         const { synced, written } = stateOf(name);
-        if (Number(length) > synced) findings.problems.push(`${file} speaks of ${length} bytes of ${name}, ${synced} of ${written} are synced`);
+        if (Number(length) > synced)
+          findings.problems.push(`${file} speaks of ${length} bytes of ${name}, ${synced} of ${written} are synced`);
       }
     }
     if (isWal && call.name === 'fdatasync' && kind === 'leave' && result === 0) {
@@ -102,7 +104,8 @@ function follow(trace: string, out: string): Findings {
         findings.told++;
         told.set(shard, (told.get(shard) ?? 0) + 1);
         const syncs = walSyncs.get(`state/shard-${shard}/state.db-wal`) ?? 0;
-        if (syncs < told.get(shard)!) findings.problems.push(`commit ${told.get(shard)} of shard ${shard} is told after ${syncs} syncs of its -wal`);
+        if (syncs < told.get(shard)!)
+          findings.problems.push(`commit ${told.get(shard)} of shard ${shard} is told after ${syncs} syncs of its -wal`);
       }
     }
     if (kind === 'enter' && call.data.startsWith('GET ')) {
@@ -131,7 +134,6 @@ describe('the order of a commit', { skip }, () => {
       const trace = join(dir, 'trace');
       const strace = ['strace', '-f', '-y', '-s', '65536', '-o', trace, '-e', 'trace=write,writev,pwrite64,fsync,fdatasync,sendto,sendmsg'];
       const config = join(dir, 'config.json');
-      const { writeFileSync } = await import('node:fs');
       writeFileSync(config, JSON.stringify({ run: { commitInterval: '200ms' }, output: { warcSize: 8_000 } }));
       const run = await crawlToEnd(web, out, ['--config', config], strace);
       assert.equal(run.code, 0, run.stderr);
@@ -148,8 +150,18 @@ describe('the order of a commit', { skip }, () => {
   test('the check itself finds a commit that came before the sync, and a request before its record', () => {
     const wal = '7 pwrite64(9</o/state/shard-0/state.db-wal>, "{\\"warc\\":{\\"name\\":\\"warc/a\\",\\"length\\":5}", 4096, 0) = 4096';
     const good = ['7 write(8</o/warc/a>, "12345", 5) = 5', '8 fdatasync(8</o/warc/a>) = 0', wal].join('\n');
-    const bad = ['7 write(8</o/warc/a>, "12345", 5) = 5', '8 fdatasync(8</o/warc/a> <unfinished ...>', wal, '8 <... fdatasync resumed>) = 0'].join('\n');
-    const written = ['8 fdatasync(8</o/warc/a> <unfinished ...>', '7 write(8</o/warc/a>, "12345", 5) = 5', '8 <... fdatasync resumed>) = 0', wal].join('\n');
+    const bad = [
+      '7 write(8</o/warc/a>, "12345", 5) = 5',
+      '8 fdatasync(8</o/warc/a> <unfinished ...>',
+      wal,
+      '8 <... fdatasync resumed>) = 0',
+    ].join('\n');
+    const written = [
+      '8 fdatasync(8</o/warc/a> <unfinished ...>',
+      '7 write(8</o/warc/a>, "12345", 5) = 5',
+      '8 <... fdatasync resumed>) = 0',
+      wal,
+    ].join('\n');
     const early = '7 write(20<socket:[1]>, "GET /p/1 HTTP/1.1\\r\\nhost: a:1\\r\\n", 30) = 30';
     assert.deepEqual(follow(good, '/o').problems, []);
     assert.equal(follow(bad, '/o').problems.length, 1);

@@ -45,7 +45,6 @@ const ODD: Readonly<Record<string, WebReply>> = {
   '/reset': { fault: { kind: 'reset' } },
   '/cut': { fault: { kind: 'endless', piece: 'x'.repeat(10_000) } },
   '/busy': unavailable('0'),
-  '/limited': unavailable('0', 429),
 };
 const REFUSED = [
   'http://[broken/',
@@ -107,12 +106,13 @@ describe('reasons', () => {
             path === '/' ? [...[1, 2, 3].map((at) => `http://s${at}.farm.com:${authority.split(':')[1]}/`), 'http://10.0.0.1/'] : [],
           ),
       },
+      { name: 'limited.test', address: '127.50.1.5', page: () => unavailable('0', 429) },
       { name: 'silent.test', address: '127.50.1.4', robots: { status: 500 }, page: () => page('silent') },
     );
     const port = web.port;
     const narrow = gather(t, {
       web,
-      seeds: [`${web.origin('narrow.test')}/`],
+      seeds: [`${web.origin('narrow.test')}/`, `${web.origin('limited.test')}/`],
       config: {
         scope: { include: ['^(?!.*/unwanted/)'], exclude: ['/excluded/'], maxDepth: 2 },
         politeness: { delay: 10, blocklist: join(dir, 'blocked.txt'), faultLimit: 40 },
