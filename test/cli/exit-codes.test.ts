@@ -220,6 +220,6 @@ describe('the program', { concurrency: false }, () => {
     writeFileSync(out('file'), '');
     const end = await run('crawl', 'http://one.test/', '--out', join(out('file'), 'crawl'));
     assert.equal(end.code, 4, end.stderr);
-    assert.match(end.stderr, /PORTOLAN_DISK_READ_ONLY/);
+    assert.match(end.stderr, /PORTOLAN_DISK_FAILED: .*a part of the path is a file/);
   });
 });

@@ -1,5 +1,6 @@
 /** Signals at any moment: an orderly stop leaves a clean state and repeats nothing; the same command goes on. */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -59,7 +60,20 @@ describe('R-L2 R-C8 a crawl that gets a signal', { concurrency: 3 }, () => {
         ends.push(`${afterMs}: ${code ?? signal}`);
         assert.ok(code === INTERRUPTED || code === 0 || signal === 'SIGINT', `${code} ${signal} ${running.complaints()}`);
       }
+      // While the shards open, each time in a new directory: the handler stands by then.
+      for (const file of ['crawl.json', 'state/shard-0/state.db', 'state/shard-3/state.db', 'ledger']) {
+        const fresh = join(dir, `fresh-${ends.length}`);
+        const running = startCrawl(web, fresh);
+        while (!existsSync(join(fresh, file))) await sleep(1);
+        running.signal('SIGINT');
+        const { code, signal } = await running.ended;
+        ends.push(`${file}: ${code ?? signal}`);
+        assert.ok(code === INTERRUPTED || signal === 'SIGINT', `${code} ${signal} ${running.complaints()}`);
+        const whole = existsSync(join(fresh, 'crawl.json')) ? await recount(fresh) : { unaccounted: 0 };
+        assert.equal(whole.unaccounted, 0);
+      }
       t.diagnostic(ends.join(', '));
+      web.log.clear();
       await assertGoesOn(web, out);
     });
   });
