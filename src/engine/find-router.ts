@@ -19,7 +19,7 @@ const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
 
 /** URLs of one generation of the lately known; each costs about 150 bytes. */
-const LATELY_MAX = 8_192;
+const LATELY_MAX = 12_288;
 const LITERALS_MAX = 4_096;
 type KnownPlace = 'here' | 'elsewhere';
 

@@ -32,6 +32,7 @@ function killToy(flaw: string | undefined): Promise<KillCrawlResult> {
       web: { hosts: 6, pages: 30, slowHosts: 2, slowPages: 2, crawlDelayS: 3, troubledHosts: 0, wide: 0, shared: 0, seed: 7, net: 62 },
       warc: false,
       shards: 1,
+      eventsMin: 3,
       kills: 4,
       gapMs: 60,
       commitIntervalMs: COMMIT_MS,

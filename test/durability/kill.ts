@@ -40,6 +40,8 @@ export interface KillCrawlOptions {
   readonly extraFlags?: readonly string[];
   /** Planned time between two commits of a shard; 1,000 ms unless the program differs. */
   readonly commitIntervalMs?: number;
+  /** A kill that follows an event follows at least so many; default 1. */
+  readonly eventsMin?: number;
   /** Shards of the crawl; default as the product has it. */
   readonly shards?: number;
   readonly onKill?: (kill: Kill, number: number) => void;
@@ -105,7 +107,7 @@ async function killUntilDone(options: KillCrawlOptions, web: KillWeb, port: numb
   let recountFailures = 0;
   const complaints: string[] = [];
   for (let done = false; !done; lives++) {
-    const life = await liveOnce(crawl, r, kills.length < options.kills);
+    const life = await liveOnce(crawl, r, kills.length < options.kills, options.eventsMin ?? 1);
     if (life.kill === undefined) {
       done = life.end.code === 0 || ++failures > FAILURES_MAX;
       if (life.end.code !== 0)
@@ -178,10 +180,15 @@ interface Life {
   readonly complaints: string;
 }
 
-async function liveOnce(crawl: { readonly command: string; readonly args: readonly string[] }, r: Seeded, mayKill: boolean): Promise<Life> {
+async function liveOnce(
+  crawl: { readonly command: string; readonly args: readonly string[] },
+  r: Seeded,
+  mayKill: boolean,
+  eventsMin: number,
+): Promise<Life> {
   const commitsMs: Record<string, number[]> = {};
   const bornMs = Date.now();
-  const afterEvents = r.chance(0.6) ? 1 + r.int(EVENT_COMMITS_MAX) : undefined;
+  const afterEvents = r.chance(0.6) ? eventsMin + r.int(EVENT_COMMITS_MAX) : undefined;
   const delayMs = afterEvents === undefined ? r.int(RANDOM_LIFE_MS) : r.int(AFTER_EVENT_MS - TIMER_SLACK_MS);
   let events = 0;
   let lastEventMs = 0;

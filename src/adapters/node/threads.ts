@@ -4,7 +4,7 @@
 import { MessageChannel, type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads';
 
 /** Spares memory: pages live for milliseconds. */
-const YOUNG_GENERATION_MB = 4;
+const YOUNG_GENERATION_MB = 6;
 /** What a thread's objects need beside its bounded caches; with a smaller bound V8 also lets less garbage pile up. */
 const OLD_GENERATION_BASE_MB = 256;
 
