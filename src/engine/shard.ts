@@ -880,6 +880,8 @@ export class Shard {
       this.#setPaused('pages');
       return;
     }
+    // Another attempt gets a connection of its own: one that was kept may be closed by the server while the request travels.
+    if (entry.attempts > 0) this.#context.transport.release(parts.origin);
     const lease = this.#lease(memory, entry);
     const cookies = entry.chain?.cookies ?? '';
     const headers = requestHeaders(this.#agent(), {}, cookies === '' ? [] : [['Cookie', cookies]]);

@@ -34,7 +34,7 @@ const TEMPORARY_SUFFIX = '.tmp';
 /** Opens a Disk on `root` (relative to the working directory, created with its parents when missing). Throws PORTOLAN_DISK_*. */
 export function openDisk(root: string): Disk {
   const absolute = resolve(root);
-  attempt('create directory', absolute, () => createDirectory(absolute));
+  attempt(CREATE_DIRECTORY, absolute, () => createDirectory(absolute));
   return new FileDisk(absolute);
 }
 
@@ -259,11 +259,14 @@ function attempt<T>(what: string, path: string, fn: () => T): T {
   }
 }
 
+const CREATE_DIRECTORY = 'create directory';
+
 /** The PortolanError for a failed system call: `what` was being done to `path`. */
 function diskError(what: string, path: string, cause: unknown): PortolanError {
   if (cause instanceof PortolanError) return cause;
   const code = systemCode(cause);
-  const known = SYSTEM_CODES[code] ?? DISK_FAILED;
+  // A recursive mkdir on a read-only file system says ENOENT (Node 24).
+  const known = SYSTEM_CODES[code === 'ENOENT' && what === CREATE_DIRECTORY ? 'EROFS' : code] ?? DISK_FAILED;
   const name = path === '' ? 'the root directory' : path;
   const detail = code === '' ? String(cause) : code;
   return new PortolanError(known.code, `cannot ${what} ${name}: ${known.text} (${detail})`, { remedy: known.remedy, cause });
@@ -333,6 +336,6 @@ const SYSTEM_CODES: Readonly<Record<string, KnownFailure>> = {
   ENOTDIR: {
     code: 'PORTOLAN_DISK_FAILED',
     text: 'a part of the path is a file',
-    remedy: 'Choose an output directory that is not below a file.',
+    remedy: 'Choose an output directory that is not below a file (--out).',
   },
 };
