@@ -4,7 +4,7 @@
  * Invariant: the text never starts or ends with a separator and never has two in a row; between two blocks stands \n, between two words
  * a space. Controls and U+00A0 count as white space. Parts of the text can be marked as outside the main text.
  */
-import { copyUnits, MAX_KEPT_UNITS, roomFor, twoByteString } from './units.ts';
+import { copyUnits, roomFor, stringOf } from './units.ts';
 
 const NO_SEPARATOR = 0;
 const WORD_SEPARATOR = 32;
@@ -13,10 +13,8 @@ const LINE_SEPARATOR = 10;
 const FOLDS: Readonly<Uint16Array> = new Uint16Array(1 << 16).fill(0xffff, 0, 33).fill(0xffff, 0xa0, 0xa1);
 
 export class FoldedText {
-  /** One byte a unit until a unit needs two; then `#target` is `#wide`. */
-  #narrow: Buffer = Buffer.alloc(0);
-  #wide: Uint16Array = new Uint16Array(0);
-  #target: Uint8Array | Uint16Array = this.#narrow;
+  #units: Uint16Array = new Uint16Array(0);
+  #main: Uint16Array = new Uint16Array(0);
   #decoded: Uint16Array = new Uint16Array(0);
   #length = 0;
   #separator = NO_SEPARATOR;
@@ -25,9 +23,7 @@ export class FoldedText {
 
   /** Starts a text of at most `capacity` units. */
   reset(capacity: number): void {
-    if (this.#narrow.length <= capacity || this.#narrow.length > MAX_KEPT_UNITS)
-      this.#narrow = Buffer.alloc(Math.max(capacity + 1, 1 << 16));
-    this.#target = this.#narrow;
+    this.#units = roomFor(this.#units, capacity + 1);
     this.#length = 0;
     this.#separator = NO_SEPARATOR;
     this.#gaps.length = 0;
@@ -51,9 +47,8 @@ export class FoldedText {
 
   /** Writes units [start, end) of `source`. The loop has no branch inside: words are short, and each end of one would be mispredicted. */
   write(source: Uint16Array, start: number, end: number): void {
-    const target = this.#target;
+    const target = this.#units;
     let length = this.#length;
-    let seen = 0;
     let wasFolded = 0;
     if (length === 0) wasFolded = 1;
     else if (this.#separator !== NO_SEPARATOR) {
@@ -67,23 +62,13 @@ export class FoldedText {
       target[length] = unit ^ ((unit ^ WORD_SEPARATOR) & folds);
       length += 1 - (folds & wasFolded);
       wasFolded = folds & 1;
-      seen |= unit;
     }
-    if (seen > 0xff && target === this.#narrow) {
-      this.#widen();
-      this.write(source, start, end);
-    } else if (length !== first) {
+    if (length !== first) {
       this.#separator = wasFolded === 1 ? WORD_SEPARATOR : NO_SEPARATOR;
       this.#length = length - wasFolded;
     } else if (start < end) {
       this.breakWord();
     }
-  }
-
-  #widen(): void {
-    this.#wide = roomFor(this.#wide, this.#narrow.length);
-    this.#wide.set(this.#narrow.subarray(0, this.#length));
-    this.#target = this.#wide;
   }
 
   /** What follows is outside the main text, until closeGap. */
@@ -95,30 +80,41 @@ export class FoldedText {
     this.#gaps.push(this.#length);
   }
 
+  /** Units written so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** What was written since there were `from` units, without a separator at its begin. */
+  since(from: number): string {
+    const start = isSeparator(this.#units[from]) ? from + 1 : from;
+    return start < this.#length ? stringOf(this.#units.subarray(start, this.#length)) : '';
+  }
+
   /** Everything written. */
   text(): string {
-    return this.#string(0, this.#length);
+    return stringOf(this.#units.subarray(0, this.#length));
   }
 
-  /** The text without its gaps, each leaving one \n; all of it when nothing else is left. */
-  mainText(): string {
-    if (this.#gaps.length === 0) return this.text();
+  /** The text without its gaps, each leaving one \n; all of it when nothing else is left. The units stay as they are until the next reset. */
+  mainUnits(): Uint16Array {
+    if (this.#gaps.length === 0) return this.#units.subarray(0, this.#length);
     const gaps = [...this.#gaps, this.#length];
     if (gaps.length % 2 === 0) gaps.push(this.#length);
-    const parts: string[] = [];
+    this.#main = roomFor(this.#main, this.#length + 1);
+    let length = 0;
     let from = 0;
     for (let g = 0; g < gaps.length; g += 2) {
-      const start = isSeparator(this.#target[from]) ? from + 1 : from;
+      const start = isSeparator(this.#units[from]) ? from + 1 : from;
       const end = gaps[g] ?? this.#length;
-      if (end > start) parts.push(this.#string(start, end));
+      if (end > start) {
+        if (length > 0) this.#main[length++] = LINE_SEPARATOR;
+        this.#main.set(this.#units.subarray(start, end), length);
+        length += end - start;
+      }
       from = gaps[g + 1] ?? this.#length;
     }
-    return parts.length === 0 ? this.text() : parts.join('\n');
-  }
-
-  #string(start: number, end: number): string {
-    if (this.#target === this.#narrow) return this.#narrow.toString('latin1', start, end);
-    return twoByteString(this.#wide.subarray(start, end));
+    return length === 0 ? this.#units.subarray(0, this.#length) : this.#main.subarray(0, length);
   }
 }
 

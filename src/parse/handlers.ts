@@ -4,10 +4,11 @@
  *
  * Handlers run within the page's own milliseconds, after the exchange has ended: they hold no fetch slot, do no I/O and do not wait.
  */
+import { type Assets, cssAssets, htmlAssets } from './assets.ts';
 import { decodeBody } from './charset.ts';
 import { FoldedText } from './folded-text.ts';
 import { HtmlParser } from './html.ts';
-import type { ParsedPage, ParseOptions } from './page.ts';
+import { NO_UNITS, type ParsedPage, type ParseOptions } from './page.ts';
 
 export interface HandlerInput {
   /** The body, content coding removed. */
@@ -41,10 +42,21 @@ export function createHandlers(added: readonly MediaHandler[] = []): Handlers {
 function builtIn(): readonly MediaHandler[] {
   const parser = new HtmlParser();
   return [
-    { types: ['text/html'], handle: (page) => parser.parse(textOf(page), page.options) },
-    { types: ['application/xhtml+xml'], handle: (page) => parser.parse(textOf(page), { ...page.options, syntax: 'xhtml' }) },
+    { types: ['text/html'], handle: (page) => htmlPage(parser, page, 'html') },
+    { types: ['application/xhtml+xml'], handle: (page) => htmlPage(parser, page, 'xhtml') },
     plainTextHandler(),
   ];
+}
+
+function htmlPage(parser: HtmlParser, page: HandlerInput, syntax: 'html' | 'xhtml'): ParsedPage {
+  const text = textOf(page);
+  const parsed = parser.parse(text, syntax === 'html' ? page.options : { ...page.options, syntax });
+  return page.options.assets === true ? { ...parsed, assets: htmlAssets(text, page.options.maxLinks) } : parsed;
+}
+
+/** What a style sheet asks for. */
+export function styleSheetAssets(bytes: Uint8Array, contentTypeHeader: string | undefined, max: number): Assets {
+  return cssAssets(decodeBody(bytes, contentTypeHeader).text, max);
 }
 
 function plainTextHandler(): MediaHandler {
@@ -53,8 +65,9 @@ function plainTextHandler(): MediaHandler {
     types: ['text/plain'],
     handle: (page) => {
       const wanted = page.options.text;
-      const text = wanted === 'none' ? '' : foldLines(folded, textOf(page));
-      return { ...NO_FINDINGS, text: wanted === 'both' ? text : '', mainText: text };
+      if (wanted === 'none') return NO_FINDINGS;
+      foldLines(folded, textOf(page));
+      return { ...NO_FINDINGS, text: wanted === 'both' ? folded.text() : '', mainText: folded.mainUnits() };
     },
   };
 }
@@ -68,7 +81,7 @@ const NO_FINDINGS: ParsedPage = {
   canonicalHref: undefined,
   metaRobots: [],
   text: '',
-  mainText: '',
+  mainText: NO_UNITS,
   language: undefined,
 };
 
@@ -77,7 +90,7 @@ function textOf(page: HandlerInput): string {
 }
 
 /** White space folded within lines, empty lines dropped. */
-function foldLines(folded: FoldedText, text: string): string {
+function foldLines(folded: FoldedText, text: string): void {
   folded.reset(text.length);
   let from = 0;
   while (from < text.length) {
@@ -87,5 +100,4 @@ function foldLines(folded: FoldedText, text: string): string {
     folded.breakLine();
     from = end + 1;
   }
-  return folded.text();
 }

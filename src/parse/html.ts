@@ -34,10 +34,12 @@ import {
 import { MainText } from './main-text.ts';
 import {
   type LinkKind,
+  MAX_ANCHOR_CHARS,
   MAX_LANGUAGE_CHARS,
   MAX_META_ROBOTS,
   MAX_TITLE_CHARS,
   type MetaRobots,
+  NO_UNITS,
   type PageLink,
   type ParsedPage,
   type ParseOptions,
@@ -95,6 +97,12 @@ export class HtmlParser {
   #linksOverBound = 0;
   readonly #seenLinks = new Set<string>();
   readonly #seenNofollow = new Set<string>();
+  /** Texts of links by their place in #links; undefined when they are not asked for. */
+  #anchorTexts: string[] | undefined;
+  readonly #anchorPlaces = new Map<string, number>();
+  /** Place of the link whose a element is open, −1 without one, and where its text begins. */
+  #openAnchor = -1;
+  #anchorFrom = 0;
   #baseHref: string | undefined;
   #title: string | undefined;
   #canonicalHref: string | undefined;
@@ -104,11 +112,13 @@ export class HtmlParser {
   parse(html: string, options: ParseOptions): ParsedPage {
     this.#reset(html, options);
     this.#scan();
+    this.#closeAnchor();
     this.#tokens.release();
+    this.#anchorPlaces.clear();
     this.#seenLinks.clear();
     this.#seenNofollow.clear();
     return {
-      links: this.#links,
+      links: this.#anchorTexts === undefined ? this.#links : withTexts(this.#links, this.#anchorTexts),
       linksFound: this.#linksFound,
       linksOverBound: this.#linksOverBound,
       baseHref: this.#baseHref,
@@ -116,7 +126,7 @@ export class HtmlParser {
       canonicalHref: this.#canonicalHref,
       metaRobots: this.#metaRobots,
       text: options.text === 'both' ? this.#text.text() : '',
-      mainText: this.#wantsText ? this.#text.mainText() : '',
+      mainText: this.#wantsText ? this.#text.mainUnits() : NO_UNITS,
       language: this.#language,
     };
   }
@@ -134,6 +144,8 @@ export class HtmlParser {
     this.#links = [];
     this.#linksFound = 0;
     this.#linksOverBound = 0;
+    this.#anchorTexts = options.anchorText === true && this.#wantsText ? [] : undefined;
+    this.#openAnchor = -1;
     this.#baseHref = undefined;
     this.#title = undefined;
     this.#canonicalHref = undefined;
@@ -226,6 +238,7 @@ export class HtmlParser {
     if (next === EOF) return tokens.end;
     if (this.#foreign.isOpen) this.#foreign.endTag(tag);
     if (tag === TEMPLATE && this.#templateDepth > 0) this.#templateDepth--;
+    if (tag === A && this.#openAnchor >= 0) this.#closeAnchor();
     if (this.#wantsText) {
       if ((traits & (BLOCK | WORD_BREAK)) !== 0) this.#break(traits);
       if ((traits & LANDMARK) !== 0 && this.#templateDepth === 0) this.#mainText.endTag(tag);
@@ -250,7 +263,28 @@ export class HtmlParser {
   }
 
   #anchor(href: string | undefined, kind: LinkKind): void {
-    if (href !== undefined) this.#addLink(href, kind, this.#tokens.has(REL) && hasNofollow(this.#tokens.value(REL) ?? ''));
+    if (kind === 'a') this.#closeAnchor();
+    if (href === undefined) return;
+    this.#addLink(href, kind, this.#tokens.has(REL) && hasNofollow(this.#tokens.value(REL) ?? ''));
+    if (kind === 'a' && this.#anchorTexts !== undefined) this.#openAnchorOf(href);
+  }
+
+  #openAnchorOf(href: string): void {
+    const known = this.#anchorPlaces.get(href);
+    const place = known ?? this.#links.length - 1;
+    if (known === undefined) {
+      if (this.#links[place]?.href !== href) return; // beyond the bound, or the same without its fragment
+      this.#anchorPlaces.set(href, place);
+    }
+    this.#openAnchor = place;
+    this.#anchorFrom = this.#text.length;
+  }
+
+  #closeAnchor(): void {
+    const place = this.#openAnchor;
+    if (place < 0 || this.#anchorTexts === undefined) return;
+    this.#openAnchor = -1;
+    if ((this.#anchorTexts[place] ?? '') === '') this.#anchorTexts[place] = this.#text.since(this.#anchorFrom).slice(0, MAX_ANCHOR_CHARS);
   }
 
   #embedded(kind: LinkKind): void {
@@ -359,6 +393,10 @@ export class HtmlParser {
 /** One page with buffers of its own; for many pages keep an HtmlParser. */
 export function parseHtml(html: string, options: ParseOptions): ParsedPage {
   return new HtmlParser().parse(html, options);
+}
+
+function withTexts(links: readonly PageLink[], texts: readonly (string | undefined)[]): PageLink[] {
+  return links.map((link, place) => (texts[place] === undefined ? link : { ...link, text: texts[place] }));
 }
 
 function titleOf(html: string, start: number, end: number): string {

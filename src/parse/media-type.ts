@@ -1,8 +1,8 @@
 /**
  * The media type of a response, in the spirit of the MIME Sniffing Standard: the header decides, and the first bytes are asked only
- * when it says nothing: missing, empty, unreadable, a wildcard, or application/octet-stream. text/plain that holds HTML stays text/plain (a
- * server that shows source text means it); only its binary content is unmasked, for the header values that old servers sent for
- * everything. Never looks at the URL.
+ * when it says nothing (missing, empty, unreadable, a wildcard, or application/octet-stream) or is plainly wrong (a PDF or a picture that is called HTML).
+ * text/plain that holds HTML stays text/plain (a server that shows source text means it); only its binary content is unmasked, for the
+ * header values that old servers sent for everything. Never looks at the URL.
  */
 export interface MediaType {
   /** Type and subtype in lower case, without parameters. */
@@ -18,6 +18,13 @@ const SENT_FOR_EVERYTHING: readonly string[] = [
   'text/plain; charset=iso-8859-1',
   'text/plain; charset=UTF-8',
 ];
+const MARKUP_TYPES: readonly string[] = ['text/html', 'application/xhtml+xml'];
+const LESS_THAN = 0x3c;
+const SPACE = 0x20;
+const LF = 0x0a;
+/** Begins the signatures that are text themselves, %PDF- and %!PS. */
+const PERCENT = 0x25;
+const SIGNATURE_BYTES_MAX = 16;
 const SAYS_NOTHING: readonly string[] = ['*/*', 'unknown/unknown', 'application/unknown', 'application/octet-stream'];
 const ESSENCE = /^([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)$/;
 
@@ -26,7 +33,18 @@ export function mediaTypeOf(contentTypeHeader: string | undefined, first512: Uin
   if (essence === undefined || SAYS_NOTHING.includes(essence)) return { type: sniff(first512), sniffed: true };
   if (SENT_FOR_EVERYTHING.includes(contentTypeHeader ?? '') && isBinary(first512))
     return { type: 'application/octet-stream', sniffed: true };
-  return { type: essence, sniffed: false };
+  const unmasked = MARKUP_TYPES.includes(essence) ? fileCalledMarkup(first512) : undefined;
+  return unmasked === undefined ? { type: essence, sniffed: false } : { type: unmasked, sniffed: true };
+}
+
+/** The type of a file that is plainly no markup: its first bytes are a signature, of a document format or with binary bytes behind it. */
+function fileCalledMarkup(first512: Uint8Array): string | undefined {
+  const first = first512[0];
+  if (first === LESS_THAN || first === SPACE || first === LF || first === undefined) return undefined;
+  const head = Buffer.from(first512.buffer, first512.byteOffset, Math.min(first512.byteLength, SIGNATURE_BYTES_MAX)).toString('latin1');
+  const type = SIGNATURES.find(([start]) => startsLike(head, start))?.[1];
+  if (type === undefined) return undefined;
+  return first === PERCENT || isBinary(first512) ? type : undefined;
 }
 
 /** Type and subtype of the last readable value that is no wildcard (Fetch Standard, "extract a MIME type"). */

@@ -5,6 +5,8 @@
  * (V8 slices keep the whole text alive): keep them for a batch, not for the life of the crawl.
  */
 
+import type { Assets } from './assets.ts';
+
 /**
  * Where a link was written. `refresh` is a meta refresh; `next`, `prev`, `canonical` and `alternate` are link elements, named in the
  * order canonical, next, prev, alternate when rel has several. `alternate` is a page in another language or for another device:
@@ -18,6 +20,8 @@ export interface PageLink {
   readonly kind: LinkKind;
   /** The rel of the element has the token nofollow; ugc and sponsored alone do not count. */
   readonly nofollow: boolean;
+  /** With ParseOptions.anchorText, for an a element: its text with white space folded; of several with one href the first that has any. */
+  readonly text?: string;
 }
 
 export interface MetaRobots {
@@ -44,10 +48,15 @@ export interface ParsedPage {
   readonly metaRobots: readonly MetaRobots[];
   /** Visible text, white space folded, blocks separated by \n; '' when not asked for. */
   readonly text: string;
-  /** Text without navigation, page header and footer, asides and form controls; '' when not asked for. */
-  readonly mainText: string;
+  /**
+   * Text without navigation, page header and footer, asides and form controls, as UTF-16 code units; none when not asked for. The array may be
+   * the handler's own buffer, which its next page overwrites.
+   */
+  readonly mainText: Readonly<Uint16Array>;
   /** lang (or xml:lang) of the html element, at most MAX_LANGUAGE_CHARS; undefined when missing or empty. */
   readonly language: string | undefined;
+  /** What the page is shown with; undefined when not asked for. */
+  readonly assets?: Assets;
 }
 
 export interface ParseOptions {
@@ -59,8 +68,15 @@ export interface ParseOptions {
   readonly robotsNames: readonly string[];
   /** xhtml honours `<script/>` and `<![CDATA[`; the rest is read as HTML. Default html. */
   readonly syntax?: 'html' | 'xhtml';
+  /** Fill in PageLink.text; needs `text` main or both. Default false. */
+  readonly anchorText?: boolean;
+  /** Fill in ParsedPage.assets, at most maxLinks of them. Default false. */
+  readonly assets?: boolean;
 }
 
+export const NO_UNITS: Readonly<Uint16Array> = new Uint16Array(0);
 export const MAX_TITLE_CHARS = 2_048;
+/** Longer texts of links are cut off. */
+export const MAX_ANCHOR_CHARS = 1_024;
 export const MAX_LANGUAGE_CHARS = 64;
 export const MAX_META_ROBOTS = 32;

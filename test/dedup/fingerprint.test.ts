@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { unitsOf } from '../../src/core/text.ts';
 import { contentHash } from '../../src/dedup/exact.ts';
 import { exactEligible, nearEligible } from '../../src/dedup/policy.ts';
 import { hammingDistance, SimHasher } from '../../src/dedup/simhash.ts';
@@ -18,7 +19,7 @@ const hasher = new SimHasher();
 
 function printOf(text: string): Print {
   const into = new Uint32Array(2);
-  const words = hasher.hash(text, into);
+  const words = hasher.hash(unitsOf(text), into);
   return { hi: into[0]!, lo: into[1]!, words, digitWords: hasher.digitWords };
 }
 
@@ -161,6 +162,6 @@ test('R-H1: one page under two addresses is an exact copy (Norconex/crawler 579)
 
 function textHash(text: string): Buffer {
   const hasher = new SimHasher();
-  hasher.hash(text, new Uint32Array(2));
+  hasher.hash(unitsOf(text), new Uint32Array(2));
   return hasher.textHash;
 }

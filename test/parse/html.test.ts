@@ -4,7 +4,7 @@ import { parseHtml } from '../../src/parse/html.ts';
 import { MAX_META_ROBOTS, MAX_TITLE_CHARS } from '../../src/parse/page.ts';
 import { refreshUrl } from '../../src/parse/refresh.ts';
 import { TAG_NAMES, TAG_SLOTS } from '../../src/parse/tags.ts';
-import { hrefs, joined, OPTIONS, type Parts, parsePage, readVectors, resolved } from './support.ts';
+import { hrefs, joined, mainOf, OPTIONS, type Parts, parsePage, readVectors, resolved } from './support.ts';
 
 interface LinkCase {
   readonly id: string;
@@ -232,7 +232,7 @@ test('text is folded, with one line for each block', () => {
     '<h1> A\n  b </h1>\n\n<p>c<b>d</b>\te&nbsp;&amp;f<br>g</p><table><tr><td>1</td><td>2</td></tr></table><script>n</script><pre> h\n i </pre>',
   );
   assert.equal(page.text, 'A b\ncd e &f\ng\n1 2\nh i');
-  assert.equal(page.mainText, page.text);
+  assert.equal(mainOf(page), page.text);
 });
 
 test('text beyond one byte a character comes out whole', () => {
@@ -243,21 +243,21 @@ test('main text leaves out navigation, page header and footer, asides and form c
   const page = parsePage(
     '<header>h</header><nav>n<nav>n</nav>n</nav><p>one <button>b</button>two</p><article><header>three</header><footer>f</footer>four</article><aside>s</aside><select><option>o</select><textarea>t</textarea><footer>z</footer>',
   );
-  assert.equal(page.mainText, 'one\ntwo\nthree\nfour');
+  assert.equal(mainOf(page), 'one\ntwo\nthree\nfour');
   assert.equal(page.text, 'h\nn\nn\nn\none b two\nthree\nf\nfour\ns\no t\nz');
 });
 
 test('main text survives a landmark that is never closed', () => {
-  assert.equal(parsePage('<nav>n<main>one</main>').mainText, 'one');
-  assert.equal(parsePage('<nav>one').mainText, 'one');
+  assert.equal(mainOf(parsePage('<nav>n<main>one</main>')), 'one');
+  assert.equal(mainOf(parsePage('<nav>one')), 'one');
 });
 
 test('main text is the same whether all text is asked for or not, and none comes unasked', () => {
   const html = '<nav>n</nav>a<p>b<footer>c</footer>';
   const main = parsePage(html, { text: 'main' });
-  assert.deepEqual([main.text, main.mainText], ['', parsePage(html).mainText]);
+  assert.deepEqual([main.text, mainOf(main)], ['', mainOf(parsePage(html))]);
   const none = parsePage(html, { text: 'none' });
-  assert.deepEqual([none.text, none.mainText], ['', '']);
+  assert.deepEqual([none.text, mainOf(none)], ['', '']);
 });
 
 test('XHTML honours empty elements and CDATA', () => {

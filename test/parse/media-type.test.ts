@@ -9,7 +9,7 @@ function typeOf(header: string | undefined, latin1: string): string {
 const PAGE = '<!DOCTYPE html><p>';
 
 test('R-A4 the header decides when it says something', () => {
-  assert.equal(typeOf('Text/HTML; charset=utf-8', '%PDF-1.7'), 'text/html');
+  assert.equal(typeOf('Text/HTML; charset=utf-8', 'just words'), 'text/html');
   assert.equal(typeOf(' application/pdf ', PAGE), 'application/pdf');
   assert.equal(typeOf('text/plain', PAGE), 'text/plain');
   assert.equal(typeOf('text/css, text/html;a="b,c"', ''), 'text/html');
@@ -53,6 +53,15 @@ test('R-A4 files are known by their first bytes', () => {
     ['', 'text/plain'],
   ] as const;
   for (const [body, type] of cases) assert.equal(typeOf(undefined, body), `${type} (sniffed)`, JSON.stringify(body));
+});
+
+test('R-A4 a file that is plainly no markup is known by its first bytes although it is called HTML', () => {
+  assert.equal(typeOf('Text/HTML; charset=utf-8', '%PDF-1.7'), 'application/pdf (sniffed)');
+  assert.equal(typeOf('application/xhtml+xml', '\x89PNG\r\n\x1a\n\0\0'), 'image/png (sniffed)');
+  assert.equal(typeOf('text/html', 'GIF89a\x01\0\x01\0'), 'image/gif (sniffed)');
+  // Words that only begin like one, a gzip'd page whose coding is not named, text with a stray control byte, UTF-16.
+  for (const body of ['ID3 tags explained', 'GIF89a is a format', '%PDF', 'RIFF and RAFF', 'a\0b', '\xff\xfe<\0p\0', ' \n%PDF-1.4', ''])
+    assert.equal(typeOf('text/html', body), 'text/html', JSON.stringify(body));
 });
 
 test('binary content under a text/plain that old servers send for everything is no text', () => {

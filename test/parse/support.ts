@@ -15,6 +15,11 @@ export function hrefs(html: string, options: Partial<ParseOptions> = {}): readon
   return parsePage(html, options).links.map((link) => link.href);
 }
 
+/** The main text as a string. */
+export function mainOf(page: ParsedPage): string {
+  return String.fromCharCode(...page.mainText);
+}
+
 /** Links as the oracle writes them. */
 export function linkLines(page: ParsedPage): readonly string[] {
   return page.links.map((link) => linkLine(link.kind, link.href, link.nofollow));
