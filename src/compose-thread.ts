@@ -1,83 +1,78 @@
 /**
- * The adapters of one worker thread: puts its part of the node together and runs it. Apart from compose.ts so that the main thread does not load
- * what only threads need.
+ * The adapters of one worker thread: makes them, has the engine run its shards over them, closes them. Apart from compose.ts so that the main
+ * thread does not load what only threads need.
  */
 import { join } from 'node:path';
 import { createFileBlobStore } from './adapters/file/blob-store.ts';
 import { openDisk } from './adapters/file/disk.ts';
 import { createMemoryMetrics } from './adapters/memory/metrics.ts';
 import { createSharedGate } from './adapters/node/address-gate.ts';
+import { createBusyMeter } from './adapters/node/busy.ts';
+import { readCertificates } from './adapters/node/certificates.ts';
 import { createSystemClock } from './adapters/node/clock.ts';
 import { createThreadChannel } from './adapters/node/link-channel.ts';
 import { createRandom } from './adapters/node/random.ts';
 import { createNodeResolver } from './adapters/node/resolver.ts';
 import { closeThread, onCoordinatorMessage, postToCoordinator, threadStart } from './adapters/node/threads.ts';
 import { createSqliteStore } from './adapters/sqlite/shard-store.ts';
+import type { Site } from './adapters/undici/sites.ts';
 import { createUndiciTransport } from './adapters/undici/transport.ts';
-import { SimHasher } from './dedup/simhash.ts';
-import { crawlRules, type ShardPorts, type ThreadContext } from './engine/context.ts';
-import type { ToThread } from './engine/messages.ts';
-import { ShardThread } from './engine/thread.ts';
-import { createAddressGuard } from './net/address-guard.ts';
-import { DnsCache } from './net/dns-cache.ts';
-import { createHandlers } from './parse/handlers.ts';
-import { Blocklist } from './scope/blocklist.ts';
-import { createScope } from './scope/scope.ts';
-import { dnsOverrides, shardFile, type ThreadData } from './thread-data.ts';
-import { createCanonicalizer, DEFAULT_CANONICAL_OPTIONS, DomainTable } from './url/index.ts';
+import type { Config } from './config/schema.ts';
+import type { ShardPorts } from './engine/context.ts';
+import { threadOfShard } from './engine/crawl-plan.ts';
+import type { EngineHooks } from './engine/hooks.ts';
+import { HostRuleTable } from './engine/host-rules.ts';
+import type { FromThread, ToThread } from './engine/messages.ts';
+import { plainError, ShardThread } from './engine/thread.ts';
+import { createThreadContext } from './engine/thread-context.ts';
+import { readRanks } from './read-ranks.ts';
+import { shardFile, type ThreadData } from './thread-data.ts';
 import { VERSION } from './version.ts';
 
 /** Within a worker thread: puts its part of the node together and runs it. */
 export async function composeThread(): Promise<void> {
-  const { thread, data, ports } = threadStart<ThreadData>();
-  const { config, shards, own, threads } = data;
-  const clock = createSystemClock();
-  const random = createRandom();
+  const { thread, data, ports } = await threadStart<ThreadData>();
+  const { config, own, threads } = data;
   const metrics = createMemoryMetrics();
-  const guard = createAddressGuard({ allowNets: config.net.allow });
-  const channel = createThreadChannel(thread, (shard) => (shard < 0 ? -1 : shard % threads));
-  const transport = createUndiciTransport({ maxConnections: Math.max(64, Math.ceil((config.frontier.backQueues * 2) / threads)) });
-  const rules = crawlRules(config, VERSION);
-  const { mode, include, exclude, maxUrlBytes, maxParameters, maxSegmentRepeats } = config.scope;
+  const channel = createThreadChannel(thread, (shard) => (shard < 0 ? -1 : threadOfShard(shard, threads)));
+  const hooks = data.hooks === undefined ? undefined : await hooksOf(data.hooks, config);
+  if (hooks === null) return;
+  const hostRules = new HostRuleTable(config, VERSION, data.areas, process.env);
+  const transport = createUndiciTransport({
+    maxConnections: Math.max(64, Math.ceil((config.frontier.backQueues * 2) / threads)),
+    site: siteFinder(config, hostRules),
+  });
   const resolver = createNodeResolver({
     timeoutMs: config.dns.timeout,
     maxInFlight: Math.max(2, Math.floor(256 / threads)),
     ...(config.dns.servers.length === 0 ? {} : { servers: config.dns.servers }),
   });
-  const context: ThreadContext = {
+  const context = createThreadContext({
     config,
-    rules,
-    shards,
-    clock,
-    random,
-    metrics,
-    transport,
-    dns: new DnsCache({
-      resolver,
-      clock,
-      guard,
-      entriesMax: config.dns.cacheEntries,
-      ttlMinMs: config.dns.ttlMin,
-      ttlMaxMs: config.dns.ttlMax,
-      notFoundMs: config.dns.negativeTtl,
-      failedMs: config.politeness.faultPause,
-      overrides: dnsOverrides(config.dns.resolve),
-    }),
-    guard,
-    channel,
-    canonicalize: createCanonicalizer(DEFAULT_CANONICAL_OPTIONS),
-    domains: new DomainTable(),
-    scope: createScope({ mode, include, exclude, maxDepth: rules.maxDepth, maxUrlBytes, maxParameters, maxSegmentRepeats }, data.areas, []),
-    handlers: createHandlers(),
-    simhasher: new SimHasher(),
-    blocklist: {
-      current: data.blocklist === undefined ? Blocklist.parse('', '') : Blocklist.parse(data.blocklist.text, data.blocklist.file),
-    },
+    shards: data.shards,
+    areas: data.areas,
+    hostRules,
+    blocklist: data.blocklist,
+    ranks: readRanks(config),
+    hostDelays: data.hostDelays,
     bootId: data.bootId,
     configVersion: data.configVersion,
-    software: `Portolan/${VERSION}`,
+    version: VERSION,
+    clock: createSystemClock(),
+    random: createRandom(),
+    metrics,
+    transport,
+    resolver,
+    channel,
     yieldTurn: () => new Promise((done) => setImmediate(done)),
-  };
+    busy: createBusyMeter(),
+    hooks,
+    delivery: data.delivery,
+    deliver: (shard, items) => {
+      const bodies = items.flatMap(({ body }) => (body === undefined ? [] : [body.buffer]));
+      postToCoordinator({ type: 'items', shard, items } satisfies FromThread, bodies);
+    },
+  });
   const runner = new ShardThread(context, own, metrics, postToCoordinator);
   for (const { thread: other, port } of ports) channel.connect(other, port);
   onCoordinatorMessage((message) => {
@@ -90,6 +85,28 @@ export async function composeThread(): Promise<void> {
     });
   });
   await runner.open((shard) => shardPorts(data, shard));
+}
+
+/** Files of certificate authorities are read here, once: what changes later counts for the next run. */
+export function siteFinder(config: Config, hostRules: HostRuleTable): (hostKey: string) => Site {
+  const files = new Map<string, readonly string[]>();
+  for (const [key, { ca }] of Object.entries(config.hosts)) if (ca !== undefined) files.set(ca, readCertificates(ca, `hosts.${key}.ca`));
+  return (hostKey) => {
+    const { caFile, insecureTls, proxy } = hostRules.of(hostKey);
+    return { extraCa: caFile === undefined ? undefined : files.get(caFile), insecureTls, proxy };
+  };
+}
+
+/** Null when they cannot be used, which ends the crawl. */
+async function hooksOf(module: string, config: Config): Promise<EngineHooks | null> {
+  const notice = (text: string): void => postToCoordinator({ type: 'notice', shard: -1, text } satisfies FromThread);
+  try {
+    const { loadHooks } = await import('./library/load-hooks.ts');
+    return await loadHooks(module, config.fetch.accept, notice);
+  } catch (error) {
+    postToCoordinator({ type: 'failed', shard: -1, error: plainError(error) } satisfies FromThread);
+    return null;
+  }
 }
 
 function shardPorts(data: ThreadData, shard: number): ShardPorts {

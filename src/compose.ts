@@ -1,43 +1,58 @@
 /**
  * The one file that names concrete adapters: it puts a node together on the main thread (`runCrawl`) (compose-thread.ts: in each of its threads).
  */
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openDisk } from './adapters/file/disk.ts';
 import { createGateMemory } from './adapters/node/address-gate.ts';
+import { readCertificates } from './adapters/node/certificates.ts';
 import { createSystemClock } from './adapters/node/clock.ts';
+import { type ControlSocket, serveControl } from './adapters/node/control-socket.ts';
 import { createThreadChannel } from './adapters/node/link-channel.ts';
 import { createNodeResolver } from './adapters/node/resolver.ts';
-import { spawnThreads } from './adapters/node/threads.ts';
+import { spawnThreads, type WarmThreads } from './adapters/node/threads.ts';
 import { lockCrawl } from './adapters/sqlite/crawl-lock.ts';
 import { createSqliteStore } from './adapters/sqlite/shard-store.ts';
 import type { Config } from './config/schema.ts';
 import { PortolanError } from './core/errors.ts';
-import { emptyTotals, overall, type TotalsSnapshot } from './engine/accounting.ts';
+import { emptyTotals, type TotalsSnapshot } from './engine/accounting.ts';
 import { Coordinator, type CoordinatorEvents, type EndReport } from './engine/coordinator.ts';
-import { CRAWL_FORMAT_VERSION, type CrawlMeta, checkMeta, parseMeta } from './engine/crawl-meta.ts';
+import type { CrawlMeta } from './engine/crawl-meta.ts';
+import { CRAWL_META, hashText, newMeta, openMeta, openScopeSeeds, readMeta, writeStoredConfig } from './engine/crawl-open.ts';
+import { coordinatorOptions, gatePlan, shardsOfThread, threadOfShard } from './engine/crawl-plan.ts';
+import type { DeliveryItem, DeliveryPlan } from './engine/delivery.ts';
+import { dnsOverrides } from './engine/dns-overrides.ts';
+import { HostRuleTable } from './engine/host-rules.ts';
 import type { FromThread, ToThread } from './engine/messages.ts';
-import { scopeSeeds } from './engine/scope-seeds.ts';
-import { seedMessages } from './engine/seed-messages.ts';
+import { AddedSeedNumbers } from './engine/seed-messages.ts';
+import { shownConfig } from './engine/shown-config.ts';
+import { blocklistWith, encodeAnswer, refusalOf, STEERING_LINE_BYTES_MAX } from './engine/steering.ts';
+import { SteeringDesk } from './engine/steering-desk.ts';
+import { SteeringLog } from './engine/steering-log.ts';
 import { createAddressGuard } from './net/address-guard.ts';
+import { readRanks } from './read-ranks.ts';
 import { Blocklist } from './scope/blocklist.ts';
 import { createScope } from './scope/scope.ts';
-import { dnsOverrides, shardFile, type ThreadData } from './thread-data.ts';
-import { CANONICALIZER_VERSION, createCanonicalizer, DEFAULT_CANONICAL_OPTIONS, parseSeed, SHARD_FUNCTION_VERSION } from './url/index.ts';
+import { shardFile, type ThreadData } from './thread-data.ts';
+import { createCanonicalizer, DEFAULT_CANONICAL_OPTIONS, parseSeed } from './url/index.ts';
+import { VERSION } from './version.ts';
+import { workerEntry } from './warm.ts';
 
 const BLOCKLIST_POLL_MS = 1_000;
 /** Seeds that the threads know of, for the warcinfo record. */
 const SEEDS_SHOWN = 100;
-const SCOPE_SEEDS = 'state/scope-seeds.json';
 
 export interface CrawlHandle {
   /** Ends in an orderly way. */
   stop(): void;
   pause(): void;
   resume(): void;
+  /** The program is done with every page and drop of the shard up to item `seq`. */
+  given(shard: number, seq: number): void;
+  /** The program takes nothing more: what waits is for the next run. */
+  abandon(): void;
   readonly ended: Promise<CrawlReport>;
 }
 
@@ -52,6 +67,13 @@ export interface CrawlReport extends EndReport {
 export interface RunOptions {
   readonly force: boolean;
   readonly events: CoordinatorEvents;
+  /** Threads that were started ahead; used when they are as many and as large as the configuration wants. */
+  readonly warm?: WarmThreads;
+  /** Module of hooks, as a URL that every thread imports. */
+  readonly hooks?: string | undefined;
+  /** What `items` is called with; nothing when absent. `window`: over all shards. */
+  readonly delivery?: DeliveryPlan | undefined;
+  readonly items?: (shard: number, items: readonly DeliveryItem[]) => void;
 }
 
 /** Starts or resumes the crawl in config.output.dir. Throws PortolanError before anything is fetched when something is not right. */
@@ -62,20 +84,22 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
   const seeds = config.seeds.map(parseSeed);
   checkParts(config, seeds);
   requireSeeds(dir, seeds);
-  const blocklist = readBlocklist(config);
-  openDisk(dir); // makes it, with its name durable
+  const file = readBlocklist(config);
+  const disk = openDisk(dir); // makes it, with its name durable
   const unlock = lockCrawl(join(dir, 'state', 'lock.db'));
+  let closeLog = (): void => {};
   try {
-    const meta = await openMeta(dir, config, options.force, startedAtMs);
-    const areas = await openScopeSeeds(dir, config.scope.mode, seeds);
+    const wanted = newMeta(config, Math.max(4, availableParallelism()), packageVersion('tldts'), startedAtMs);
+    const meta = await openMeta(disk, wanted, options.force);
+    const log = SteeringLog.open(disk);
+    closeLog = () => log.close();
+    const { blocks, delays: hostDelays, seeds: addedSeeds } = log.state;
+    const blocklist = blocklistWith(file, blocks);
+    if (blocklist !== undefined && blocks.length > 0) Blocklist.parse(blocklist.text, blocklist.file);
+    const areas = await openScopeSeeds(disk, config.scope.mode, [...seeds, ...addedSeeds.flatMap(({ urls }) => urls)]);
+    await writeStoredConfig(disk, shownConfig(config), SEEDS_SHOWN);
     const threads = Math.min(config.run.threads ?? availableParallelism(), meta.shards);
-    const addressDelay = config.politeness.addressDelay ?? config.politeness.delay;
-    const gateOptions = {
-      slots: config.frontier.backQueues,
-      ratePerS: config.politeness.rate,
-      pagesLeft: pagesLeft(config, dir, meta.shards),
-      owedMsMax: 2 * addressDelay,
-    };
+    const gateOptions = gatePlan(config, () => readTotals(dir, meta.shards));
     const gate = createGateMemory(gateOptions);
     const data: ThreadData[] = Array.from({ length: threads }, (_, thread) => ({
       config: { ...config, seeds: config.seeds.slice(0, SEEDS_SHOWN) },
@@ -87,33 +111,40 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
       gate,
       gateOptions,
       bootId: bootId(clock.nowEpochMs()),
-      configVersion: hashText(JSON.stringify(config)),
+      configVersion: hashText(
+        JSON.stringify(shownConfig(config)) + (Object.keys(hostDelays).length === 0 ? '' : JSON.stringify(hostDelays)),
+      ),
       blocklist,
+      hostDelays,
+      hooks: options.hooks,
+      delivery: options.delivery && { ...options.delivery, window: Math.max(1, Math.ceil(options.delivery.window / meta.shards)) },
     }));
-    const entry = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
-    const group = spawnThreads(entry, data, config.run.memory);
-    const channel = createThreadChannel(-1, (shard) => shard % threads);
+    const group = spawnThreads(workerEntry(), data, config.run.memory, options.warm);
+    const channel = createThreadChannel(-1, (shard) => threadOfShard(shard, threads));
     group.ports.forEach((port, thread) => {
       channel.connect(thread, port);
     });
     const { promise, resolve: end } = Promise.withResolvers<CrawlReport>();
-    const canonicalize = createCanonicalizer(DEFAULT_CANONICAL_OPTIONS);
     let stopBlocklist = (): void => {};
+    let control: ControlSocket | undefined;
+    let isOver = false;
+    let isAbandoned = false;
     const finish = (report: EndReport): void => {
       stopBlocklist();
       for (const port of group.ports) port.close();
       void Promise.all(group.threads.map((thread) => thread.terminate())).then(() => {
+        log.close();
         unlock();
+        // Who waits for the end of the crawl is told by this, so it comes last.
+        isOver = true;
+        control?.close();
         end({ ...report, startedAtMs, endedAtMs: clock.nowEpochMs(), shards: meta.shards, dir, config });
       });
     };
+    const numbers = new AddedSeedNumbers(meta.shards, createCanonicalizer(DEFAULT_CANONICAL_OPTIONS));
+    const given = coordinatorOptions(config, meta.shards, seeds, startedAtMs);
     const coordinator = new Coordinator(
-      {
-        shards: meta.shards,
-        maxPages: config.limits.maxPages,
-        maxTimeMs: config.limits.maxTime,
-        seeds: seedMessages(seeds, meta.shards, canonicalize, startedAtMs),
-      },
+      { ...given, seeds: [...given.seeds, ...addedSeeds.flatMap(({ urls, atMs }) => numbers.next(urls, atMs))], disk },
       clock,
       channel,
       group.threads as readonly { post(message: ToThread): void }[],
@@ -121,24 +152,60 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
       finish,
     );
     group.threads.forEach((thread, number) => {
-      thread.onMessage((message) => coordinator.receive(number, message as FromThread));
+      thread.onMessage((message) => {
+        const said = message as FromThread;
+        // A thread that was not open yet has not heard it.
+        if (said.type === 'opened' && isAbandoned) group.threads[number]?.post({ type: 'abandon' } satisfies ToThread);
+        if (said.type === 'items') options.items?.(said.shard, said.items);
+        else coordinator.receive(number, said);
+      });
       thread.onExit((error) => coordinator.threadDied(number, error));
     });
-    stopBlocklist = watchBlocklist(
-      config,
-      clock,
-      (text, file) => coordinator.send({ type: 'blocklist', text, file }),
-      (text) => options.events.notice(-1, text),
+    const notice = (text: string): void => options.events.notice(-1, text);
+    const desk = new SteeringDesk(
+      { log, disk, clock, scopeMode: config.scope.mode, numbers, file, facts: { pid: process.pid } },
+      {
+        steer: (message) => coordinator.steer(message),
+        addSeeds: (messages) => coordinator.addSeeds(messages),
+        stop: () => coordinator.stop('stopped'),
+        notice,
+      },
     );
+    stopBlocklist = watchBlocklist(config, clock, (list) => desk.fileChanged(list), notice);
+    control = await openControl(dir, desk, notice);
+    if (isOver) control?.close();
     return {
       stop: () => coordinator.stop('stopped'),
-      pause: () => coordinator.send({ type: 'pause' }),
-      resume: () => coordinator.send({ type: 'resume' }),
+      pause: () => void coordinator.steer({ type: 'pause' }),
+      resume: () => void coordinator.steer({ type: 'resume' }),
+      given: (shard, seq) => group.threads[threadOfShard(shard, threads)]?.post({ type: 'given', shard, seq } satisfies ToThread),
+      abandon: () => {
+        isAbandoned = true;
+        for (const thread of group.threads) thread.post({ type: 'abandon' } satisfies ToThread);
+      },
       ended: promise,
     };
   } catch (error) {
+    closeLog();
     unlock();
     throw error;
+  }
+}
+
+/** A crawl that cannot be steered goes on all the same, and says so. */
+async function openControl(dir: string, desk: SteeringDesk, notice: (text: string) => void): Promise<ControlSocket | undefined> {
+  const refusal = (message: string): string =>
+    encodeAnswer(refusalOf(new PortolanError('PORTOLAN_CONTROL_INVALID', message, { remedy: 'docs/STEERING.md has the bounds' })));
+  try {
+    return await serveControl(dir, {
+      lineBytesMax: STEERING_LINE_BYTES_MAX,
+      answer: (line) => desk.answer(line),
+      tooLong: refusal(`the request is longer than ${STEERING_LINE_BYTES_MAX} bytes`),
+      tooMany: refusal('too many operators are connected'),
+    });
+  } catch (error) {
+    notice(`there is no control socket (${(error as Error).message}): portolan pause, block and the like cannot reach this crawl`);
+    return undefined;
   }
 }
 
@@ -147,64 +214,18 @@ function checkParts(config: Config, seeds: readonly string[]): void {
   createAddressGuard({ allowNets: config.net.allow });
   createScope({ ...config.scope, maxDepth: config.scope.maxDepth }, seeds, []);
   dnsOverrides(config.dns.resolve);
+  readRanks(config);
+  new HostRuleTable(config, VERSION, seeds, process.env);
+  for (const [key, { ca }] of Object.entries(config.hosts)) if (ca !== undefined) readCertificates(ca, `hosts.${key}.ca`);
   if (config.dns.servers.length > 0)
     createNodeResolver({ timeoutMs: config.dns.timeout, maxInFlight: 2, servers: config.dns.servers }).close();
 }
 
 function requireSeeds(dir: string, seeds: readonly string[]): void {
-  if (seeds.length > 0 || existsSync(join(dir, 'crawl.json'))) return;
+  if (seeds.length > 0 || existsSync(join(dir, CRAWL_META))) return;
   throw new PortolanError('PORTOLAN_SEED_NONE', 'there is nothing to start from', {
     remedy: 'give a URL, --seeds FILE, or seeds in the configuration',
   });
-}
-
-/** The areas of the crawl's scope: those it was started with and those of this run's seeds. */
-async function openScopeSeeds(dir: string, mode: Config['scope']['mode'], seeds: readonly string[]): Promise<readonly string[]> {
-  const disk = openDisk(dir);
-  const stored = disk.exists(SCOPE_SEEDS) ? (JSON.parse(Buffer.from(disk.readWhole(SCOPE_SEEDS)).toString('utf8')) as string[]) : [];
-  const all = scopeSeeds(mode, stored, seeds);
-  if (all.length > stored.length) await disk.writeWhole(SCOPE_SEEDS, Buffer.from(`${JSON.stringify(all, undefined, 1)}\n`));
-  return all;
-}
-
-function shardsOfThread(thread: number, threads: number, shards: number): number[] {
-  return Array.from({ length: shards }, (_, shard) => shard).filter((shard) => shard % threads === thread);
-}
-
-async function openMeta(dir: string, config: Config, force: boolean, nowMs: number): Promise<CrawlMeta> {
-  const disk = openDisk(dir);
-  const { mode, include, exclude } = config.scope;
-  const wanted: CrawlMeta = {
-    format: CRAWL_FORMAT_VERSION,
-    shards: config.run.shards ?? Math.max(4, availableParallelism()),
-    shardFunction: SHARD_FUNCTION_VERSION,
-    suffixList: packageVersion('tldts'),
-    canonicalizer: CANONICALIZER_VERSION,
-    parameters: hashText(JSON.stringify(DEFAULT_CANONICAL_OPTIONS)),
-    scope: { mode, include, exclude },
-    createdAtMs: nowMs,
-  };
-  if (!disk.exists('crawl.json')) {
-    if (disk.exists('state/shard-0/state.db')) {
-      throw new PortolanError('PORTOLAN_STATE_DAMAGED', 'crawl.json is gone, but not the state of a crawl', {
-        remedy: 'restore it from a backup, or start a new crawl in another directory',
-      });
-    }
-    await disk.writeWhole('crawl.json', Buffer.from(`${JSON.stringify(wanted, undefined, 2)}\n`));
-    return wanted;
-  }
-  const stored = parseMeta(Buffer.from(disk.readWhole('crawl.json')).toString('utf8'));
-  checkMeta(stored, wanted, force);
-  const meta = { ...stored, scope: wanted.scope };
-  if (force) await disk.writeWhole('crawl.json', Buffer.from(`${JSON.stringify(meta, undefined, 2)}\n`));
-  return meta;
-}
-
-/** Pages that --max-pages leaves for this run; −1 without a limit. */
-function pagesLeft(config: Config, dir: string, shards: number): number {
-  if (config.limits.maxPages === 0) return -1;
-  const { fetched } = overall(readTotals(dir, shards));
-  return Math.max(0, config.limits.maxPages - (fetched['ok'] ?? 0) - (fetched['truncated'] ?? 0) - (fetched['not-modified'] ?? 0));
 }
 
 /** Totals of the last commit of every shard, by shard, read without opening the crawl for writing; zeros where nothing was committed yet. */
@@ -226,19 +247,15 @@ function snapshotOf(file: string, shard: number): TotalsSnapshot {
 
 export function readCrawlMeta(dir: string): CrawlMeta {
   // Looked for before anything is opened: to open a directory is to create it.
-  if (statSync(join(dir, 'crawl.json'), { throwIfNoEntry: false }) === undefined) {
+  if (statSync(join(dir, CRAWL_META), { throwIfNoEntry: false }) === undefined) {
     throw new PortolanError('PORTOLAN_STATE_MISSING', `${dir} holds no crawl`, { remedy: 'name the directory given to crawl with --out' });
   }
-  return parseMeta(Buffer.from(openDisk(dir).readWhole('crawl.json')).toString('utf8'));
+  return readMeta(openDisk(dir));
 }
 
 function packageVersion(name: string): string {
   const require = createRequire(import.meta.url);
   return (require(`${name}/package.json`) as { version: string }).version;
-}
-
-function hashText(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
 /** Monotonic times of one boot compare; elsewhere than on Linux each process is its own span. */
@@ -270,24 +287,26 @@ function readBlocklist(config: Config): { text: string; file: string } | undefin
 function watchBlocklist(
   config: Config,
   clock: ReturnType<typeof createSystemClock>,
-  changed: (text: string, file: string) => void,
+  changed: (list: { readonly text: string; readonly file: string }) => Promise<unknown>,
   notice: (text: string) => void,
 ): () => void {
   const file = config.politeness.blocklist;
   if (file === undefined) return () => {};
   let cancel = (): void => {};
   let last = statKey(file);
+  const readAgain = async (): Promise<void> => {
+    try {
+      await changed(readBlocklist(config)!);
+      notice('the blocklist has changed and is in force');
+    } catch (error) {
+      notice(`${(error as Error).message}; the old blocklist stays in force`);
+    }
+  };
   const look = (): void => {
     const now = statKey(file);
     if (now !== last) {
       last = now;
-      try {
-        const list = readBlocklist(config)!;
-        changed(list.text, list.file);
-        notice('the blocklist has changed and is in force');
-      } catch (error) {
-        notice(`${(error as Error).message}; the old blocklist stays in force`);
-      }
+      void readAgain();
     }
     cancel = clock.setTimer(BLOCKLIST_POLL_MS, look);
   };

@@ -1,9 +1,8 @@
-/** What the main thread hands to each of its threads, and the few things both make from it. */
-import { isIP } from 'node:net';
+/** What the main thread hands to each of its threads, and what both make from it. */
 import { join } from 'node:path';
 import type { SharedGateMemory, SharedGateOptions } from './adapters/node/address-gate.ts';
 import type { Config } from './config/schema.ts';
-import { PortolanError } from './core/errors.ts';
+import type { DeliveryPlan } from './engine/delivery.ts';
 
 export interface ThreadData {
   readonly config: Config;
@@ -17,26 +16,14 @@ export interface ThreadData {
   readonly gateOptions: SharedGateOptions;
   readonly bootId: string;
   readonly configVersion: string;
+  /** Module of the program's hooks, as a URL. */
+  readonly hooks?: string | undefined;
+  readonly delivery?: DeliveryPlan | undefined;
   readonly blocklist: { readonly text: string; readonly file: string } | undefined;
+  /** Delays set for single hosts, milliseconds by host pattern. */
+  readonly hostDelays: Readonly<Record<string, number>>;
 }
 
 export function shardFile(dir: string, shard: number): string {
   return join(dir, 'state', `shard-${shard}`, 'state.db');
-}
-
-/** HOST:ADDR pairs by host. Throws PORTOLAN_CONFIG_INVALID. */
-export function dnsOverrides(pairs: readonly string[]): Map<string, string[]> {
-  const overrides = new Map<string, string[]>();
-  for (const pair of pairs) {
-    const colon = pair.indexOf(':');
-    const address = pair.slice(colon + 1).replace(/^\[|\]$/g, '');
-    if (colon <= 0 || isIP(address) === 0) {
-      throw new PortolanError('PORTOLAN_CONFIG_INVALID', `"${pair}" is not HOST:ADDR`, {
-        remedy: 'give a name and an address such as www.example.com:192.0.2.7',
-      });
-    }
-    const host = pair.slice(0, colon).toLowerCase();
-    overrides.set(host, [...(overrides.get(host) ?? []), address]);
-  }
-  return overrides;
 }

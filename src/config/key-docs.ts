@@ -1,5 +1,26 @@
 /** Every configuration key with what docs/CONFIG.md says of it, read from the schema. */
+import { HostSchema } from './hosts.ts';
 import { ConfigSchema, type KeyDoc } from './schema.ts';
+import { DURATION, SIZE } from './units.ts';
+
+/** What the keys of a section are about, in Markdown. */
+export const SECTIONS: Readonly<Record<string, string>> = {
+  seeds: 'Where the crawl begins.',
+  agent: 'How the crawler introduces itself. `User-Agent` is `token/version (+contact)`; a mail address also stands in `From`.',
+  scope: 'Which URLs may be crawled. Seeds always may, and so may the host to which a seed redirects.',
+  limits: 'When to stop although there is more to do.',
+  politeness: 'How much a server is asked to bear. The gap after a fetch is the greatest that any rule asks for.',
+  frontier: 'How waiting URLs and hosts are ordered.',
+  fetch: 'One request and its bounds.',
+  hosts:
+    'What is another for single hosts: `HOST`, `HOST:PORT`, or `*.DOMAIN` for a domain with its sub-domains. Key by key the most specific one counts. A secret may be `{ env: NAME }`, a variable of the environment. See docs/OWN-SITES.md.',
+  dns: 'How names become addresses.',
+  net: 'Which addresses may be contacted beyond the public internet.',
+  robots: 'How robots.txt is kept. It is obeyed, but for hosts that are excepted with a reason (`hosts`).',
+  dedup: 'What counts as the same page.',
+  output: 'What is written, and where.',
+  run: 'How much of the machine is used.',
+};
 
 export interface ConfigKeyDoc {
   readonly key: string;
@@ -9,6 +30,8 @@ export interface ConfigKeyDoc {
   readonly default: string;
   readonly meaning: string;
   readonly price: string | undefined;
+  /** Something sensible to write where there is no default. */
+  readonly example: string | undefined;
 }
 
 /** What is looked at of a zod type. */
@@ -23,21 +46,6 @@ interface Type {
   meta(): (Partial<KeyDoc> & { readonly description?: string }) | undefined;
 }
 
-const DURATION_STEPS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1_000],
-] as const;
-const SIZE_STEPS = [
-  ['GiB', 1_073_741_824],
-  ['GB', 1_000_000_000],
-  ['MiB', 1_048_576],
-  ['MB', 1_000_000],
-  ['KiB', 1_024],
-  ['KB', 1_000],
-] as const;
-
 /** In the order of the schema. */
 export function configKeyDocs(): ConfigKeyDoc[] {
   return Object.entries(ConfigSchema.shape as unknown as Readonly<Record<string, Type>>).flatMap(([name, type]) => {
@@ -47,10 +55,16 @@ export function configKeyDocs(): ConfigKeyDoc[] {
   });
 }
 
+/** Keys of one entry of `hosts`, as `hosts.HOST.key`. */
+export function hostKeyDocs(): ConfigKeyDoc[] {
+  const shape = HostSchema.shape as unknown as Readonly<Record<string, Type>>;
+  return Object.entries(shape).map(([key, type]) => keyDoc(`hosts.HOST.${key}`, type));
+}
+
 function keyDoc(key: string, type: Type): ConfigKeyDoc {
   const inner = type.def.innerType ?? type;
-  const { description = '', unit, price } = inner.meta() ?? {};
-  return { key, value: wayToWrite(inner, unit), default: defaultOf(type, unit), meaning: description, price };
+  const { description = '', unit, price, example } = inner.meta() ?? {};
+  return { key, value: wayToWrite(inner, unit), default: defaultOf(type, unit), meaning: description, price, example };
 }
 
 function wayToWrite(type: Type, unit: KeyDoc['unit']): string {
@@ -62,6 +76,12 @@ function wayToWrite(type: Type, unit: KeyDoc['unit']): string {
         .join(', ');
     case 'array':
       return 'list';
+    case 'record':
+    case 'object':
+    case 'pipe':
+      return 'map';
+    case 'union':
+      return 'text or map';
     case 'boolean':
       return 'true, false';
     case 'string':
@@ -74,15 +94,9 @@ function wayToWrite(type: Type, unit: KeyDoc['unit']): string {
 function defaultOf(type: Type, unit: KeyDoc['unit']): string {
   if (type.def.type !== 'default') return '';
   const value = type.def.defaultValue;
-  if (typeof value === 'number' && unit === 'duration') return inSteps(value, DURATION_STEPS, 'ms');
-  if (typeof value === 'number' && unit === 'size') return inSteps(value, SIZE_STEPS, '');
+  if (typeof value === 'number' && unit === 'duration') return DURATION.write(value);
+  if (typeof value === 'number' && unit === 'size') return SIZE.write(value);
   if (Array.isArray(value)) return `[${value.join(', ')}]`;
+  if (typeof value === 'object') return '{}';
   return String(value);
-}
-
-/** The largest unit that divides it. */
-function inSteps(value: number, steps: readonly (readonly [string, number])[], smallest: string): string {
-  if (value === 0) return '0';
-  for (const [unit, factor] of steps) if (value % factor === 0) return `${value / factor}${unit}`;
-  return `${value}${smallest}`;
 }

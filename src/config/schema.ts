@@ -4,46 +4,17 @@
  */
 import { z } from 'zod';
 import { PortolanError } from '../core/errors.ts';
-import { parseDuration, parseSize } from './units.ts';
+import { DAY_MS, HOUR_MS } from '../core/time.ts';
+import { DEFAULT_MEMORY_BYTES } from './defaults.ts';
+import { count, doc, duration, size, texts } from './fields.ts';
+import { type ConfigFinding, configError, configRefusal } from './findings.ts';
+import { headerLine, hostsField } from './hosts.ts';
+import { DURATION } from './units.ts';
 
-/** What docs/CONFIG.md says of a key beside its default: how it is written, what it does, and what more of it costs. */
-export interface KeyDoc {
-  readonly description: string;
-  readonly unit: 'duration' | 'size' | 'count' | 'list' | undefined;
-  readonly price: string | undefined;
-}
-const doc = (unit: KeyDoc['unit'], description: string, price?: string): KeyDoc & Record<string, unknown> => ({ description, unit, price });
-
-const duration = (meaning: string, price?: string) =>
-  z
-    .union([z.string(), z.number()])
-    .transform((value, context) => {
-      const parsed = parseDuration(value);
-      if (parsed !== undefined) return parsed;
-      context.issues.push({ code: 'custom', message: `"${value}" is not a duration such as 500ms, 1s, 10m, 2h or 1d`, input: value });
-      return z.NEVER;
-    })
-    .meta(doc('duration', meaning, price));
-const size = (meaning: string, price?: string) =>
-  z
-    .union([z.string(), z.number()])
-    .transform((value, context) => {
-      const parsed = parseSize(value);
-      if (parsed !== undefined) return parsed;
-      context.issues.push({ code: 'custom', message: `"${value}" is not a size such as 64KB, 5MB or 1GiB`, input: value });
-      return z.NEVER;
-    })
-    .meta(doc('size', meaning, price));
-const count = (meaning: string, minimum = 0, price?: string) =>
-  z
-    .number()
-    .int()
-    .min(minimum)
-    .meta(doc('count', meaning, price));
-const texts = (meaning: string, price?: string) => z.array(z.string()).meta(doc('list', meaning, price));
+export type { KeyDoc } from './fields.ts';
 
 export const ConfigSchema = z.strictObject({
-  seeds: texts('URLs or host names to start from').default([]),
+  seeds: texts('URLs or host names to start from', undefined, 'https://example.com/').default([]),
   agent: z
     .strictObject({
       token: z
@@ -65,12 +36,19 @@ export const ConfigSchema = z.strictObject({
       include: texts(
         'JavaScript regular expressions on the URL as found; with any, a URL must match one',
         'each is tried on every link that is in scope',
+        '/articles/',
       ).default([]),
       exclude: texts(
         'JavaScript regular expressions on the URL as found; a URL that matches one is rejected',
         'each is tried on every link that is in scope',
+        '[?&]print=',
       ).default([]),
-      maxDepth: count('links from a seed, redirects not counted; default 16 for scope web, no limit otherwise').optional(),
+      maxDepth: count(
+        'links from a seed, redirects not counted; default 16 for scope web, no limit otherwise',
+        0,
+        undefined,
+        '16',
+      ).optional(),
       maxUrlBytes: count('bytes of a URL; longer ones are rejected', 16).default(1_000),
       maxParameters: count('query parameters of a canonical URL (tracking and session parameters do not count); more are rejected').default(
         8,
@@ -79,6 +57,16 @@ export const ConfigSchema = z.strictObject({
         'a path segment may stand at most n times in a path, and all repeats together may be at most n; segments of digits alone up to 2 n times; 0 switches this trap guard off',
       ).default(3),
       maxSubdomains: count('hosts of one registrable domain; in force with scope web', 1).default(10_000),
+      assets: z
+        .boolean()
+        .meta(
+          doc(
+            undefined,
+            'fetch what pages are shown with (images, styles, scripts, fonts, media), from any host, so that the WARC files replay them whole',
+            'many more requests, also to hosts outside of the scope',
+          ),
+        )
+        .default(false),
     })
     .prefault({}),
   limits: z
@@ -89,25 +77,39 @@ export const ConfigSchema = z.strictObject({
     .prefault({}),
   politeness: z
     .strictObject({
-      delay: duration('least gap between the end of a fetch and the next start, per host').default(1_000),
+      delay: duration('least gap between the end of a fetch and the next start, per host', { max: DAY_MS }).default(1_000),
       delayFactor: z.number().min(0).describe('gap as a multiple of the last fetch’s duration; 0 switches it off').default(5),
-      delayFactorMax: duration('bound of the gap that delayFactor sets').default(30_000),
-      addressDelay: duration('gap per IP address over all its hosts; default as politeness.delay').optional(),
+      delayFactorMax: duration('bound of the gap that delayFactor sets', { max: DAY_MS }).default(30_000),
+      addressDelay: duration(
+        'gap per IP address over all its hosts; default as politeness.delay',
+        { max: DAY_MS },
+        undefined,
+        '1s',
+      ).optional(),
       crawlDelayMax: duration(
         'a host whose robots.txt asks for a longer Crawl-delay is set apart: its URLs stay queued and the crawl does not wait for them',
       ).default(300_000),
       retryAfterMax: duration('a longer Retry-After is taken as this').default(86_400_000),
       rate: z.number().min(0).describe('requests per second over all hosts; 0 = no limit').default(0),
       faultLimit: count('timeouts and host-wide faults (DNS, connect, TLS, 429, 503) in a row until a host is set aside', 1).default(5),
-      faultPause: duration('first pause of a host after a DNS, connect or TLS failure; doubles up to 10 minutes').default(10_000),
-      setAside: duration('how long a failing host is set aside').default(3_600_000),
+      faultPause: duration('first pause of a host after a DNS, connect or TLS failure; doubles up to 10 minutes', { min: 1 }).default(
+        10_000,
+      ),
+      setAside: duration('how long a failing host is set aside', { min: 1 }).default(3_600_000),
       setAsideLimit: count(
         'times set aside in a row until the host is retired and its URLs are dropped (a name that does not exist: after two answers)',
         1,
       ).default(5),
       blocklist: z
         .string()
-        .describe('file of hosts, domains, CIDRs and /patterns/ that must not be fetched; read again when it changes')
+        .meta(
+          doc(
+            undefined,
+            'file of hosts, domains, CIDRs and /patterns/ that must not be fetched; read again when it changes',
+            undefined,
+            'blocked.txt',
+          ),
+        )
         .optional(),
     })
     .prefault({}),
@@ -128,10 +130,26 @@ export const ConfigSchema = z.strictObject({
         .length(4)
         .describe('least priority score of levels 0 … 3; a lower score is level 4')
         .default([0.3, 0.15, 0.09, 0.055]),
+      ranks: z
+        .string()
+        .meta(
+          doc(
+            undefined,
+            'CSV of domains with their rank, best first, as Tranco or Majestic publish them: half of a URL’s priority score; hosts and registrable domains',
+            'about 100 bytes a line and thread',
+            'ranks.csv',
+          ),
+        )
+        .optional(),
       quantum: count('fetches until a host yields its back queue when others wait', 1).default(64),
       maxQueuedPerHost: count('URLs that may wait for one host; further ones are rejected', 1).default(10_000_000),
-      pageBudget: count('pages per host and cycle; default 10,000 for scope web, no limit otherwise; 0 = no limit').optional(),
-      budgetCycle: duration('length of a page-budget cycle').default(30 * 86_400_000),
+      pageBudget: count(
+        'pages per host and cycle; default 10,000 for scope web, no limit otherwise; 0 = no limit',
+        0,
+        undefined,
+        '10000',
+      ).optional(),
+      budgetCycle: duration('length of a page-budget cycle', { min: 1 }).default(30 * 86_400_000),
       hostsPerAddress: count('hosts of one IP address that may hold back queues at once, per shard', 1).default(4),
     })
     .prefault({}),
@@ -142,12 +160,13 @@ export const ConfigSchema = z.strictObject({
         1,
         'a socket and up to twice fetch.maxBody of memory each',
       ).default(256),
-      connectTimeout: duration('to an open connection').default(5_000),
-      firstByteTimeout: duration('from the request to the head of the answer').default(10_000),
-      stallTimeout: duration('longest pause within a body').default(10_000),
-      totalTimeout: duration('whole exchange').default(30_000),
+      connectTimeout: duration('to an open connection', { min: 1, max: DAY_MS }).default(5_000),
+      firstByteTimeout: duration('from the request to the head of the answer', { min: 1, max: DAY_MS }).default(10_000),
+      stallTimeout: duration('longest pause within a body', { min: 1, max: DAY_MS }).default(10_000),
+      totalTimeout: duration('whole exchange', { min: 1, max: DAY_MS }).default(30_000),
       maxBody: size(
         'bytes of a body, on the wire and decoded; the rest is cut off and the page marked truncated',
+        { min: 1_000, max: 2 ** 30 },
         'bounds the memory of each exchange',
       ).default(5_000_000),
       accept: texts('media types that are read, type/* and */* are understood; the body of another one is broken off').default([
@@ -159,25 +178,47 @@ export const ConfigSchema = z.strictObject({
       attempts: count('fetches of a URL that fails transiently, the first included', 1).default(3),
       retryDelay: duration('first pause before another attempt; doubles, with jitter').default(10_000),
       maxLinks: count('distinct links of one page; further ones are rejected', 1).default(6_000),
+      headers: z
+        .array(headerLine)
+        .meta(
+          doc(
+            'list',
+            'headers of every request, as "Name: value"; Authorization and Cookie go to the hosts of the seeds alone',
+            undefined,
+            'Accept-Language: de',
+          ),
+        )
+        .default([]),
     })
     .prefault({}),
+  hosts: hostsField,
   dns: z
     .strictObject({
-      servers: texts('ADDR:PORT of the name servers; default those of the system').default([]),
-      resolve: texts('HOST:ADDR, answers that are not asked for; several lines for one host are several addresses').default([]),
-      timeout: duration('of one look-up').default(5_000),
+      servers: texts('ADDR:PORT of the name servers; default those of the system', undefined, '192.0.2.53:53').default([]),
+      resolve: texts(
+        'HOST:ADDR, answers that are not asked for; several lines for one host are several addresses',
+        undefined,
+        'www.example.com:192.0.2.7',
+      ).default([]),
+      timeout: duration('of one look-up', { min: 1, max: HOUR_MS }).default(5_000),
       ttlMin: duration('an address is kept at least this long').default(600_000),
       ttlMax: duration('and at most this long').default(86_400_000),
       negativeTtl: duration('a name without address is not asked for again').default(300_000),
       cacheEntries: count('names kept in memory, per thread', 16, 'memory').default(20_000),
     })
     .prefault({}),
-  net: z.strictObject({ allow: texts('CIDRs of special ranges (loopback, private …) that may be contacted').default([]) }).prefault({}),
+  net: z
+    .strictObject({
+      allow: texts('CIDRs of special ranges (loopback, private …) that may be contacted', undefined, '10.0.0.0/8').default([]),
+    })
+    .prefault({}),
   robots: z
     .strictObject({
-      ttl: duration('an answer is kept at least this long; a longer max-age of the server counts, up to 7 days').default(86_400_000),
-      retryMin: duration('first wait after a failure').default(60_000),
-      retryMax: duration('longest wait after failures').default(3_600_000),
+      ttl: duration('an answer is kept at least this long; a longer max-age of the server counts, up to 7 days', { min: 1_000 }).default(
+        86_400_000,
+      ),
+      retryMin: duration('first wait after a failure', { min: 1 }).default(60_000),
+      retryMax: duration('longest wait after failures', { min: 1 }).default(3_600_000),
       giveUp: duration('a host whose robots.txt fails for so long is given up and its URLs are dropped').default(30 * 86_400_000),
     })
     .prefault({}),
@@ -185,8 +226,13 @@ export const ConfigSchema = z.strictObject({
     .strictObject({
       nearDuplicates: z
         .enum(['keep', 'skip'])
-        .describe(
-          'what happens to near-duplicates: stored like any page, or counted and let go with their links; default skip for scope web, keep otherwise',
+        .meta(
+          doc(
+            undefined,
+            'what happens to near-duplicates: stored like any page, or counted and let go with their links; default skip for scope web, keep otherwise',
+            undefined,
+            'keep',
+          ),
         )
         .optional(),
       distance: z.number().int().min(0).max(3).describe('bits of 64 in which the SimHashes of near-duplicates may differ').default(3),
@@ -213,10 +259,16 @@ export const ConfigSchema = z.strictObject({
         .boolean()
         .meta(doc(undefined, 'visible text in pages.jsonl', 'disk and some CPU'))
         .default(false),
-      warcSize: size('size at which a WARC file is closed').default(1_000_000_000),
+      warcSize: size('size at which a WARC file is closed', { min: 1_000 }).default(1_000_000_000),
+      warcGzip: z
+        .boolean()
+        .meta(
+          doc(undefined, 'each WARC record compressed (.warc.gz); false: plain files (.warc). A crawl goes on as it began', 'false: disk'),
+        )
+        .default(true),
       warcPrefix: z
         .string()
-        .regex(/^[A-Za-z0-9._-]+$/)
+        .regex(/^[A-Za-z0-9._-]+$/, 'letters, digits, ., _ and - are possible')
         .describe('first part of WARC file names')
         .default('portolan'),
       reserve: size('free disk space under which the crawl pauses until there is more').default(256 * 1_048_576),
@@ -228,17 +280,20 @@ export const ConfigSchema = z.strictObject({
         'threads that run shards, at most as many as shards; default the number of processors',
         1,
         'about 50 MB of memory each',
+        '2',
       ).optional(),
       shards: count(
         'shards of a new crawl, fixed when the directory is made; default as many as processors, at least 4',
         1,
         'four syncs of the disk per shard and commit',
+        '4',
       ).optional(),
-      memory: size(
-        'of all caches and tables together (seen set, near-duplicate index, robots and SQLite caches); not the whole process',
-      ).default(256 * 1_048_576),
+      memory: size('of all caches and tables together (seen set, near-duplicate index, robots and SQLite caches); not the whole process', {
+        min: 256 * 1_024,
+      }).default(DEFAULT_MEMORY_BYTES),
       commitInterval: duration(
         'between group commits',
+        { min: 1, max: HOUR_MS },
         'a crash repeats what was fetched in the last two of them; each commit is four syncs per shard',
       ).default(1_000),
     })
@@ -254,37 +309,40 @@ export type DeepReadonly<T> = T extends (infer U)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
 
-/** Throws PORTOLAN_CONFIG_UNKNOWN_KEY or PORTOLAN_CONFIG_INVALID; the message lists every finding. */
-export function parseConfig(input: unknown, source: string): Config {
+/**
+ * Throws PORTOLAN_CONFIG_UNKNOWN_KEY or PORTOLAN_CONFIG_INVALID; the message lists every finding. `say` words a finding for a caller who knows
+ * where each value was written; without it `source` stands in front of them all.
+ */
+export function parseConfig(input: unknown, source: string, say?: (finding: ConfigFinding) => string): Config {
   const result = ConfigSchema.safeParse(input ?? {});
-  if (!result.success) throw configError(result.error.issues, source);
+  if (!result.success) throw configError(result.error.issues, input ?? {}, source, say, configKeys());
   const config = result.data;
+  const contradictions = contradictionsOf(config);
+  if (contradictions.length > 0) throw configRefusal('PORTOLAN_CONFIG_INVALID', contradictions, source, say);
   if (config.scope.mode === 'web' && config.agent.contact === '') {
     throw new PortolanError('PORTOLAN_CONFIG_INVALID', 'a crawl of scope "web" needs a contact for webmasters', {
       remedy: 'give --contact with a URL or a mail address (agent.contact in the configuration)',
     });
   }
-  return deepFreeze(config);
+  return deepFreeze({ ...config, seeds: config.seeds.map(withoutUserInfo) });
 }
 
-function configError(issues: readonly z.core.$ZodIssue[], source: string): PortolanError {
-  const unknown = issues.find((issue) => issue.code === 'unrecognized_keys');
-  const lines = issues.map((issue) => describeIssue(issue));
-  return new PortolanError(unknown ? 'PORTOLAN_CONFIG_UNKNOWN_KEY' : 'PORTOLAN_CONFIG_INVALID', `${source}: ${lines.join('; ')}`, {
-    remedy: 'see docs/CONFIG.md for the keys, their units and defaults',
-  });
+/** User names and passwords in a seed are never used, and the configuration is written down in several places (warcinfo among them). */
+function withoutUserInfo(seed: string): string {
+  return seed.replace(/^([^/\\?#]*[/\\]{2,}|\W*https?:[/\\]?)[^/\\?#\s]*@/i, '$1');
 }
 
-function describeIssue(issue: z.core.$ZodIssue): string {
-  const path = issue.path.join('.');
-  if (issue.code !== 'unrecognized_keys') return `${path === '' ? '' : `${path}: `}${issue.message}`;
-  return issue.keys
-    .map((key) => {
-      const full = path === '' ? key : `${path}.${key}`;
-      const near = nearest(full, configKeys());
-      return `unknown key "${full}"${near === undefined ? '' : ` (did you mean "${near}"?)`}`;
-    })
-    .join('; ');
+/** What is wrong only between two keys. */
+function contradictionsOf({ dns, robots }: Parsed): ConfigFinding[] {
+  const findings: ConfigFinding[] = [];
+  if (dns.ttlMin > dns.ttlMax)
+    findings.push({ key: 'dns.ttlMin', text: `${DURATION.write(dns.ttlMin)} is more than dns.ttlMax, ${DURATION.write(dns.ttlMax)}` });
+  if (robots.retryMin > robots.retryMax)
+    findings.push({
+      key: 'robots.retryMin',
+      text: `${DURATION.write(robots.retryMin)} is more than robots.retryMax, ${DURATION.write(robots.retryMax)}`,
+    });
+  return findings;
 }
 
 /** Every key of the schema, in its dotted form. */
@@ -296,33 +354,6 @@ export function configKeys(): string[] {
     else for (const key of Object.keys(inner.shape)) keys.push(`${name}.${key}`);
   }
   return keys;
-}
-
-/** The candidate with the smallest edit distance, when it is at most a third of the word (at least 2). */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  let best: string | undefined;
-  let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
-  for (const candidate of candidates) {
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  }
-  return best;
-}
-
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const current = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitute = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      current.push(Math.min(substitute, previous[j]! + 1, current[j - 1]! + 1));
-    }
-    previous = current;
-  }
-  return previous[b.length]!;
 }
 
 function deepFreeze<T>(value: T): DeepReadonly<T> {

@@ -3,6 +3,7 @@
  * Each has a code from one list (docs/ERRORS.md, held together by a test), a message that says what happened, and what to do.
  */
 export const ERROR_CODES = [
+  'PORTOLAN_USAGE_INVALID',
   'PORTOLAN_CONFIG_INVALID',
   'PORTOLAN_CONFIG_UNKNOWN_KEY',
   'PORTOLAN_CONFIG_UNREADABLE',
@@ -21,6 +22,14 @@ export const ERROR_CODES = [
   'PORTOLAN_ENGINE_WORKER_DIED',
   'PORTOLAN_RUNTIME_TOO_OLD',
   'PORTOLAN_BLOCKLIST_INVALID',
+  'PORTOLAN_DEMO_UNSERVED',
+  'PORTOLAN_LIBRARY_MISUSE',
+  'PORTOLAN_HOOKS_INVALID',
+  'PORTOLAN_HOOKS_FAILED',
+  'PORTOLAN_CONTROL_INVALID',
+  'PORTOLAN_CONTROL_NOT_RUNNING',
+  'PORTOLAN_CONTROL_UNREACHABLE',
+  'PORTOLAN_CONTROL_DENIED',
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 

@@ -63,6 +63,7 @@ export interface HostRecord {
 export const GAP_RULES = [
   'none',
   'default',
+  'host-delay',
   'crawl-delay',
   'duration',
   'backoff',

@@ -26,6 +26,7 @@ export const REJECT_REASONS = [
   'too-many-redirects', // the chain is longer than fetch.maxRedirects
   'redirect-loop', // the target has been in this chain, and nothing (cookie, spelling) changed
   'too-many-subdomains', // the registrable domain already has scope.maxSubdomains hosts
+  'filtered', // the scope or link filter of the program that runs the crawl said no
   'host-queue-full', // the host's queue has reached frontier.maxQueuedPerHost
 ] as const;
 export type RejectReason = (typeof REJECT_REASONS)[number];
@@ -71,5 +72,5 @@ export type OutcomeCode = keyof typeof OUTCOME_CODES;
 export type OutcomeClass = (typeof OUTCOME_CODES)[OutcomeCode];
 export const OUTCOME_NAMES = Object.keys(OUTCOME_CODES) as readonly OutcomeCode[];
 
-export const FIND_KINDS = ['seed', 'link', 'redirect', 'sitemap'] as const;
+export const FIND_KINDS = ['seed', 'link', 'redirect', 'sitemap', 'asset'] as const;
 export type FindKind = (typeof FIND_KINDS)[number];

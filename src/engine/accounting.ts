@@ -27,6 +27,9 @@ export interface TotalsSnapshot {
   readonly interim: number;
   /** URLs that had ended as a redirect and were opened again by their own chain. */
   readonly reopened: number;
+  /** Ends that `retry` took back: rows of pages and of fates that are queue entries again. */
+  readonly putBackPages: number;
+  readonly putBackDrops: number;
   readonly requests: number;
   readonly robotsRequests: number;
   readonly wireBytes: number;
@@ -46,6 +49,8 @@ export class Totals {
   admitted = 0;
   interim = 0;
   reopened = 0;
+  putBackPages = 0;
+  putBackDrops = 0;
   requests = 0;
   robotsRequests = 0;
   wireBytes = 0;
@@ -102,6 +107,8 @@ const NUMBERS = [
   'admitted',
   'interim',
   'reopened',
+  'putBackPages',
+  'putBackDrops',
   'requests',
   'robotsRequests',
   'wireBytes',

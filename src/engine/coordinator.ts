@@ -5,10 +5,13 @@
  * moved (PROTOCOL section 2). It runs on the main thread and knows shards only by their statuses.
  */
 import type { Clock } from '../ports/clock.ts';
+import type { Disk } from '../ports/disk.ts';
 import type { LinkChannel } from '../ports/link-channel.ts';
-import { SEED_SENDER } from '../ports/link-channel.ts';
-import type { FromThread, PlainError, ToThread } from './messages.ts';
+import { ADDED_SEED_SENDER, SEED_SENDER } from '../ports/link-channel.ts';
+import type { FromThread, PlainError, Steer, ToThread } from './messages.ts';
+import type { SavedSeries } from './series.ts';
 import type { ShardStatus } from './shard.ts';
+import { type CrawlView, Watch } from './watch.ts';
 
 export type EndReason = 'finished' | 'page-limit' | 'time-limit' | 'stopped' | 'failed';
 
@@ -17,8 +20,8 @@ export interface CoordinatorEvents {
   /** An output file is full and the next one has begun; it is durable with the shard's next commit. */
   rotated?(shard: number, file: string): void;
   notice(shard: number, text: string): void;
-  /** About four times a second. */
-  progress(statuses: readonly ShardStatus[]): void;
+  /** About four times a second. The view is computed from the same statuses. */
+  progress(statuses: readonly ShardStatus[], view: CrawlView): void;
 }
 
 export interface CoordinatorOptions {
@@ -28,9 +31,17 @@ export interface CoordinatorOptions {
   readonly maxTimeMs: number;
   /** Seed finds per shard, already numbered in messages. */
   readonly seeds: readonly SeedMessage[];
+  /** What the view of the crawl compares its measures with; 0 and false when not given. */
+  readonly ceiling?: number;
+  readonly ratePerS?: number;
+  readonly isEndless?: boolean;
+  /** Root of the crawl's directory, for the time series of the report; without it none is kept there. */
+  readonly disk?: Disk;
 }
 
 export interface SeedMessage {
+  /** SEED_SENDER or ADDED_SEED_SENDER; the former when not given. */
+  readonly from?: number;
   readonly to: number;
   readonly seq: number;
   readonly count: number;
@@ -42,6 +53,7 @@ export interface EndReport {
   readonly reason: EndReason;
   readonly statuses: readonly ShardStatus[];
   readonly metrics: Readonly<Record<string, number>>;
+  readonly series: SavedSeries;
   readonly error: PlainError | undefined;
 }
 
@@ -62,7 +74,16 @@ export class Coordinator {
   readonly #statuses = new Map<number, ShardStatus>();
   readonly #scopeHosts = new Set<string>();
   readonly #metrics = new Map<number, Readonly<Record<string, number>>>();
-  readonly #seedAcks = new Map<number, number>();
+  readonly #busy = new Map<number, number>();
+  readonly #watch: Watch;
+  readonly #seeds: SeedMessage[];
+  /** Last number that a shard has taken durably, by sender and shard. */
+  readonly #seedAcks = new Map<string, number>();
+  /** Steering that waits for its threads, by number. */
+  readonly #asks = new Map<number, { left: number; readonly answer: (applied: boolean) => void }>();
+  /** Steering from before the start. */
+  #early: Steer[] = [];
+  #lastAsk = 0;
   #opened = 0;
   readonly #stopped = new Set<number>();
   #answered = 0;
@@ -89,9 +110,18 @@ export class Coordinator {
     this.#threads = threads;
     this.#events = events;
     this.#done = done;
-    channel.receive(SEED_SENDER, (message) => {
-      if (message.kind === 'ack') this.#seedAcks.set(message.from, Math.max(message.upTo, this.#seedAcks.get(message.from) ?? 0));
-    });
+    this.#seeds = [...options.seeds];
+    const { ceiling = 0, ratePerS = 0, maxPages, maxTimeMs, isEndless = false, disk } = options;
+    this.#watch = new Watch({ ceiling, ratePerS, maxPages, maxTimeMs, isEndless, ...(disk === undefined ? {} : { disk }) }, (text) =>
+      events.notice(-1, text),
+    );
+    for (const sender of [SEED_SENDER, ADDED_SEED_SENDER]) {
+      channel.receive(sender, (message) => {
+        if (message.kind !== 'ack') return;
+        const lane = `${sender}:${message.from}`;
+        this.#seedAcks.set(lane, Math.max(message.upTo, this.#seedAcks.get(lane) ?? 0));
+      });
+    }
   }
 
   receive(thread: number, message: FromThread): void {
@@ -105,7 +135,13 @@ export class Coordinator {
       case 'status':
         this.#keep(message.statuses);
         this.#metrics.set(thread, message.metrics);
+        this.#busy.set(thread, message.busy);
         if (message.round === this.#round && ++this.#answered === this.#threads.length) this.#roundOver();
+        break;
+      case 'items':
+        break;
+      case 'applied':
+        this.#applied(message.ask);
         break;
       case 'committed':
         this.#events.committed(message.shard, message.commitSeq, message.pages);
@@ -144,18 +180,10 @@ export class Coordinator {
 
   #start(): void {
     this.#started = true;
+    this.#watch.begin(this.#clock.nowEpochMs());
+    for (const message of this.#early.splice(0)) this.#post(message);
     this.#post({ type: 'start', scopeHosts: [...this.#scopeHosts] });
-    for (const seed of this.#options.seeds) {
-      this.#channel.send({
-        kind: 'finds',
-        from: SEED_SENDER,
-        to: seed.to,
-        seq: seed.seq,
-        count: seed.count,
-        blob: seed.blob,
-        list: seed.list,
-      });
-    }
+    for (const seed of this.#seeds) this.#sendSeeds(seed);
     const { maxTimeMs } = this.#options;
     if (maxTimeMs > 0) this.#cancelTime = this.#clock.setTimer(maxTimeMs, () => this.stop('time-limit'));
     if (this.#reason !== undefined) this.#post({ type: 'stop' });
@@ -166,8 +194,34 @@ export class Coordinator {
     for (const thread of this.#threads) thread.post(message);
   }
 
-  send(message: ToThread): void {
-    if (!this.#ended) this.#post(message);
+  #sendSeeds({ from = SEED_SENDER, to, seq, count, blob, list }: SeedMessage): void {
+    this.#channel.send({ kind: 'finds', from, to, seq, count, blob, list });
+  }
+
+  /** Carries out a change in every thread: true when it is in force in all of them, false when the run ended before. */
+  steer(message: Steer): Promise<boolean> {
+    if (this.#ended) return Promise.resolve(false);
+    const ask = ++this.#lastAsk;
+    return new Promise((answer) => {
+      this.#asks.set(ask, { left: this.#threads.length, answer });
+      if (this.#started) this.#post({ ...message, ask });
+      else this.#early.push({ ...message, ask });
+    });
+  }
+
+  #applied(ask: number): void {
+    const waiting = this.#asks.get(ask);
+    if (waiting === undefined || --waiting.left > 0) return;
+    this.#asks.delete(ask);
+    waiting.answer(true);
+  }
+
+  /** Sends further seeds; the crawl is not over before they are taken. False when the run is ending: they are the next one's. */
+  addSeeds(messages: readonly SeedMessage[]): boolean {
+    if (this.#reason !== undefined || this.#ended) return false;
+    this.#seeds.push(...messages);
+    if (this.#started) for (const message of messages) this.#sendSeeds(message);
+    return true;
   }
 
   #poll(delayMs: number): void {
@@ -181,7 +235,7 @@ export class Coordinator {
 
   #roundOver(): void {
     const statuses = this.statuses();
-    this.#events.progress(statuses);
+    this.#events.progress(statuses, this.#watch.look(this.#clock.nowEpochMs(), statuses, [...this.#busy.values()]));
     if (this.#reason !== undefined) return;
     const reason = this.#isOver(statuses);
     const version = statuses.map((status) => `${status.version}:${status.commitSeq}`).join(' ');
@@ -195,7 +249,7 @@ export class Coordinator {
   }
 
   #isOver(statuses: readonly ShardStatus[]): EndReason | undefined {
-    if (this.#options.seeds.some((seed) => (this.#seedAcks.get(seed.to) ?? 0) < seed.seq)) return undefined;
+    if (this.#seeds.some(({ from = SEED_SENDER, to, seq }) => (this.#seedAcks.get(`${from}:${to}`) ?? 0) < seq)) return undefined;
     if (this.#options.maxPages > 0 && statuses.some((s) => s.paused === 'pages') && statuses.every((s) => s.inFlight === 0))
       return 'page-limit';
     if (!statuses.every((status) => status.idle)) return undefined;
@@ -221,9 +275,16 @@ export class Coordinator {
     this.#ended = true;
     this.#cancelPoll?.();
     this.#cancelTime?.();
+    for (const { answer } of this.#asks.values()) answer(false);
+    this.#asks.clear();
     const metrics: Record<string, number> = {};
     for (const part of this.#metrics.values())
       for (const [name, value] of Object.entries(part)) metrics[name] = (metrics[name] ?? 0) + value;
-    this.#done({ reason, statuses: this.statuses(), metrics, error });
+    const now = this.#clock.nowEpochMs();
+    this.#watch.end(now, this.statuses());
+    const report = { reason, statuses: this.statuses(), metrics, series: this.#watch.series, error };
+    // After a failure of storage nothing more is written.
+    if (error !== undefined || this.#options.disk === undefined) this.#done(report);
+    else void this.#watch.save(now).then(() => this.#done(report));
   }
 }

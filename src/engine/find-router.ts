@@ -7,10 +7,12 @@ import type { FindKind, RejectReason } from '../core/reasons.ts';
 import type { Find, RedirectChain } from '../core/records.ts';
 import { detached } from '../core/text.ts';
 import { isIpLiteral } from '../net/address-guard.ts';
+import type { Assets } from '../parse/assets.ts';
 import type { ParsedPage } from '../parse/page.ts';
 import { LinkResolver, type SplitUrl, splitUrl, urlKey } from '../url/index.ts';
 import { bump, type Totals } from './accounting.ts';
 import { shardOfHost, type ThreadContext } from './context.ts';
+import { KNOWN_ELSEWHERE, KNOWN_HERE, LatelyKnown } from './lately-known.ts';
 import type { Outbox } from './outbox.ts';
 
 const LETTER_H = 0x68;
@@ -18,10 +20,11 @@ const BRACKET = 0x5d;
 const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
 
-/** URLs of one generation of the lately known; each costs about 150 bytes. */
-const LATELY_MAX = 12_288;
+/** Links held as lately known, 8 bytes each. */
+const LATELY_MAX = 65_536;
 const LITERALS_MAX = 4_096;
-type KnownPlace = 'here' | 'elsewhere';
+/** A style sheet may ask for another one, and so on: so many steps from the page at most. */
+const ASSET_STEPS_MAX = 5;
 
 /** What became of the links of one page; found = known + local + sent + Σ rejected. */
 export interface LinkTally {
@@ -32,6 +35,10 @@ export interface LinkTally {
   readonly rejected: Partial<Record<RejectReason, number>>;
 }
 
+function newTally(): LinkTally {
+  return { found: 0, known: 0, local: 0, sent: 0, rejected: {} };
+}
+
 export class FindRouter {
   readonly #context: ThreadContext;
   readonly #shard: number;
@@ -40,9 +47,8 @@ export class FindRouter {
   readonly #admit: (find: Find, parts: SplitUrl) => void;
   readonly #isKnownHere: (hi: number, lo: number) => boolean;
   readonly #key = new Uint32Array(2);
-  /** URLs as found that were routed lately and are known for sure: the links that stand on every page of a site cost one look-up. Two generations. */
-  #lately = new Map<string, KnownPlace>();
-  #before = new Map<string, KnownPlace>();
+  /** URLs as found. */
+  readonly #lately: LatelyKnown;
   #blocklist: unknown;
   readonly #literals = new Map<string, boolean>();
 
@@ -60,6 +66,7 @@ export class FindRouter {
     this.#outbox = outbox;
     this.#admit = admit;
     this.#isKnownHere = isKnownHere;
+    this.#lately = new LatelyKnown(LATELY_MAX, context.random);
   }
 
   /** `pageReason` rejects every link of the page (nofollow, near-duplicate). */
@@ -76,9 +83,15 @@ export class FindRouter {
     const resolver = new LinkResolver(url, page.baseHref);
     const foundAtS = Math.floor(nowMs / 1_000);
     let parts: SplitUrl | undefined;
+    const follows = this.#context.hooks?.follows;
+    const on = { url, depth };
     for (const link of page.links) {
       if (link.nofollow) {
         this.#reject(tally, 'nofollow');
+        continue;
+      }
+      if (follows !== undefined && !follows(link, on)) {
+        this.#reject(tally, 'filtered');
         continue;
       }
       // An absolute href in its serialised form is its own answer.
@@ -95,18 +108,38 @@ export class FindRouter {
     return tally;
   }
 
+  /**
+   * What a page or a style sheet is shown with, counted into `tally` (a new one without). `step`: 1 from a page, one more with each style sheet; it stands in for
+   * the depth, which does not count here.
+   */
+  assets(url: string, baseHref: string | undefined, step: number, assets: Assets, nowMs: number, tally: LinkTally = newTally()): LinkTally {
+    const { hrefs, found, overBound } = assets;
+    tally.found += found;
+    this.#totals.extracted += found;
+    this.#reject(tally, 'too-many-links', overBound);
+    this.#know(tally, found - hrefs.length - overBound);
+    if (step > ASSET_STEPS_MAX) {
+      this.#reject(tally, 'too-deep', hrefs.length);
+      return tally;
+    }
+    const resolver = new LinkResolver(url, baseHref);
+    const foundAtS = Math.floor(nowMs / 1_000);
+    for (const href of hrefs) {
+      const target = resolver.resolve(href);
+      if (target === '') this.#reject(tally, resolver.rejected);
+      else this.#route(tally, target, splitUrl(target), 'asset', step, url, foundAtS, nowMs, undefined, false);
+    }
+    return tally;
+  }
+
   /** Such a URL has passed every rule but depth, and is known here or will be at its owner by our own message. */
   #isLatelyKnown(tally: LinkTally, url: string, depth: number): boolean {
     if (this.#blocklist !== this.#context.blocklist.current) this.forget();
-    let place = this.#lately.get(url);
-    if (place === undefined) {
-      place = this.#before.get(url);
-      if (place === undefined) return false;
-      this.#remember(url, place);
-    }
+    const place = this.#lately.find(url);
+    if (place === 0) return false;
     const { maxDepth } = this.#context.rules;
     if (maxDepth !== undefined && depth > maxDepth) return false;
-    if (place === 'elsewhere') {
+    if (place === KNOWN_ELSEWHERE) {
       this.#know(tally, 1);
       return true;
     }
@@ -116,19 +149,10 @@ export class FindRouter {
     return true;
   }
 
-  #remember(url: string, place: KnownPlace): void {
-    if (this.#lately.size >= LATELY_MAX) {
-      this.#before = this.#lately;
-      this.#lately = new Map();
-    }
-    this.#lately.set(detached(url), place);
-  }
-
   /** Another blocklist is in force, or an owner has refused what we held for known: every rule is asked again. */
   forget(): void {
     this.#blocklist = this.#context.blocklist.current;
     this.#lately.clear();
-    this.#before.clear();
   }
 
   /** One find that is not a link of a page: the target of a redirect. `exempt` finds pass scope (a seed's redirect). */
@@ -159,11 +183,15 @@ export class FindRouter {
     chain: RedirectChain | undefined,
     exempt: boolean,
   ): void {
-    const { scope, canonicalize, blocklist } = this.#context;
+    const { scope, canonicalize, blocklist, hooks } = this.#context;
     const canonical = canonicalize(url);
-    const reason = exempt ? undefined : scope.check(url, parts, canonical, depth, nowMs);
+    const reason = exempt ? undefined : kind === 'asset' ? scope.checkAsset(url) : scope.check(url, parts, canonical, depth, nowMs);
     if (reason !== undefined) {
       this.#reject(tally, reason);
+      return;
+    }
+    if (!exempt && hooks?.admits !== undefined && !hooks.admits(url, { depth, via, kind })) {
+      this.#reject(tally, 'filtered');
       return;
     }
     if (blocklist.current.size > 0 && blocklist.current.matchesUrl(url, parts) !== undefined) {
@@ -184,13 +212,13 @@ export class FindRouter {
       this.#totals.local++;
       if (chain === undefined && this.#isKnownHere(keyHi, keyLo)) {
         this.#totals.known++;
-        this.#remember(url, 'here');
+        if (kind !== 'asset') this.#lately.remember(url, KNOWN_HERE);
       } else this.#admit({ url, keyHi, keyLo, kind, depth, via, foundAtS, chain }, parts);
       return;
     }
     if (chain === undefined && this.#outbox.knows(owner, keyHi, keyLo)) {
       this.#know(tally, 1);
-      this.#remember(url, 'elsewhere');
+      if (kind !== 'asset') this.#lately.remember(url, KNOWN_ELSEWHERE);
       return;
     }
     tally.sent++;

@@ -33,7 +33,7 @@ export function redirectStep(
 }
 
 /** Name and value of each cookie; a later one replaces an earlier one of its name. Attributes are not looked at: the chain stays within one site and lasts seconds. */
-function mergeCookies(before: string, setCookies: readonly string[]): string {
+export function mergeCookies(before: string, setCookies: readonly string[]): string {
   if (setCookies.length === 0) return before;
   const pairs = new Map<string, string>();
   for (const pair of before === '' ? [] : before.split('; ')) pairs.set(pair.slice(0, pair.indexOf('=')), pair);

@@ -29,6 +29,9 @@ export type RobotsVerdict =
   | { readonly kind: 'wait'; readonly untilMs: number }
   | { readonly kind: 'given-up' };
 
+/** Told of each record that comes into force, with the redirects before its answer and the hash of the body that was in force until now. */
+export type RobotsLearned = (record: RobotsRecord, hops: number, bodyBefore: string) => void;
+
 interface Hop {
   readonly url: string;
   readonly hops: number;
@@ -47,9 +50,18 @@ export class RobotsDesk {
   readonly #hops = new Map<string, Hop>();
   readonly #errands = new Map<number, { readonly origin: string; readonly hostKey: string }>();
   #frozen: ReadonlyMap<string, RobotsRecord> = new Map();
+  readonly #learned: RobotsLearned;
   #nextErrand = 1;
 
-  constructor(store: ShardStore, random: Random, options: RobotsOptions, productToken: string, cacheBytes: number) {
+  constructor(
+    store: ShardStore,
+    random: Random,
+    options: RobotsOptions,
+    productToken: string,
+    cacheBytes: number,
+    learned: RobotsLearned = () => {},
+  ) {
+    this.#learned = learned;
     this.#store = store;
     this.#random = random;
     this.#options = options;
@@ -83,8 +95,11 @@ export class RobotsDesk {
 
   /** The last answer of a chain. */
   answer(origin: string, answer: RobotsAnswer, nowMs: number): RobotsRecord {
+    const hops = this.#hops.get(origin)?.hops ?? 0;
     this.#hops.delete(origin);
-    const record = nextRobotsRecord(origin, this.#find(origin)?.record, answer, nowMs, this.#random, this.#options);
+    const before = this.#find(origin)?.record;
+    const record = nextRobotsRecord(origin, before, answer, nowMs, this.#random, this.#options);
+    this.#learned(record, hops, before?.bodySha256 ?? '');
     this.#cache.put(record);
     this.#unwritten.set(origin, record);
     return record;

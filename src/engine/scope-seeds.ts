@@ -4,14 +4,19 @@
  */
 import { splitUrl } from '../url/index.ts';
 
+/** A seed as Scope.addHost takes it: its host key and its path up to the last slash, which only scope prefix looks at. */
+export function areaOfSeed(seed: string): string {
+  const { hostKey, pathQuery } = splitUrl(seed);
+  const path = pathQuery.split('?', 1)[0]!;
+  return hostKey + path.slice(0, path.lastIndexOf('/') + 1);
+}
+
 /** Stored seeds and those of this run, one per area, stored ones first. `seeds` as from parseSeed. */
 export function scopeSeeds(mode: 'host' | 'domain' | 'prefix' | 'web', stored: readonly string[], seeds: readonly string[]): string[] {
   if (mode === 'web') return [];
   const areas = new Map<string, string>();
   for (const seed of [...stored, ...seeds]) {
-    const { hostKey, pathQuery } = splitUrl(seed);
-    const path = pathQuery.split('?', 1)[0]!;
-    const area = mode === 'prefix' ? hostKey + path.slice(0, path.lastIndexOf('/') + 1) : hostKey;
+    const area = mode === 'prefix' ? areaOfSeed(seed) : splitUrl(seed).hostKey;
     if (!areas.has(area)) areas.set(area, seed);
   }
   return [...areas.values()];

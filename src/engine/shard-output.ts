@@ -5,14 +5,18 @@
  * start or sync. What lies beyond the mark at open is kept and replayed; WARC and pages are cut to their marks, so each outcome stands once.
  */
 import type { Config } from '../config/schema.ts';
+import type { EpochMs, MonoMs } from '../core/time.ts';
 import { wholeMembersLength } from '../output/gzip-member.ts';
+import { ledgerConfigOf } from '../output/ledger-config.ts';
 import { encodePageLine, type PageLineRecord, wholeLinesLength } from '../output/pages-jsonl.ts';
 import {
   LedgerEncoder,
   type LedgerEnd,
   LedgerReader,
   type LedgerRecord,
+  type LedgerRobots,
   type LedgerStart,
+  ledgerBodyParts,
   wholeFramesLength,
 } from '../output/politeness-ledger.ts';
 import {
@@ -24,18 +28,31 @@ import {
   type SegmentWriter,
 } from '../output/segment-writer.ts';
 import { type WarcEncoded, WarcEncoder, type WarcExchange, type WarcInfo } from '../output/warc.ts';
+import { wholeRecordsLength } from '../output/warc-records.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
+import { ROBOTS_DEFAULTS, type RobotsRecord } from '../robots/policy.ts';
 import { KeyTable } from '../seen/key-table.ts';
 import type { ThreadContext } from './context.ts';
+import { hostExceptions, ledgerHosts } from './host-rules.ts';
+import { shownConfig } from './shown-config.ts';
 
 const LEDGER_SEGMENT_BYTES = 64 * 1_048_576;
 const PAGES_SEGMENT_BYTES = 1_000_000_000;
 const LINE_WINDOW_BYTES = 1_048_576;
+/** Hashes of robots.txt bodies that are remembered as written: sites of one maker have the same. */
+const KNOWN_BODIES_MAX = 4_096;
 
 export interface OutputMarks {
   readonly warc: SegmentMark | undefined;
   readonly pages: SegmentMark | undefined;
   readonly ledger: SegmentMark | undefined;
+}
+
+/** The moment at which a shard was opened, from which on debts of the time before count, and the commit that it goes on from. */
+export interface LedgerOpening {
+  readonly commitSeq: number;
+  readonly monoMs: MonoMs;
+  readonly epochMs: EpochMs;
 }
 
 export interface OutputReports {
@@ -49,11 +66,18 @@ export class ShardOutput {
   readonly #shard: number;
   readonly #blobs: BlobStore;
   readonly #warcEncoder: WarcEncoder;
+  /** A series of WARC files goes on as it began, whatever the configuration says now. */
+  readonly #gzip: boolean;
   readonly #ledgerEncoder = new LedgerEncoder();
+  /** For the begin of a segment, which comes while a record that waits to be appended stands in the other one. */
+  readonly #headEncoder = new LedgerEncoder();
   readonly #warc: SegmentWriter | undefined;
   readonly #pages: SegmentWriter | undefined;
   readonly #ledger: SegmentWriter;
+  readonly #ledgerMark: SegmentMark | undefined;
+  readonly #knownBodies = new Set<string>();
   readonly reports: OutputReports;
+  #openedSeq = 0;
   #bytesSinceSync = 0;
 
   /** `rotated` is called with each WARC file that is full. */
@@ -61,7 +85,9 @@ export class ShardOutput {
     this.#context = context;
     this.#shard = shard;
     this.#blobs = blobs;
-    this.#warcEncoder = new WarcEncoder({ random: context.random });
+    this.#gzip = marks.warc === undefined ? context.config.output.warcGzip : marks.warc.name.endsWith('.gz');
+    this.#warcEncoder = new WarcEncoder({ random: context.random, gzip: this.#gzip });
+    this.#ledgerMark = marks.ledger;
     const { output } = context.config;
     const warc = output.warc || marks.warc !== undefined ? this.#openWarc(output, marks.warc, rotated) : undefined;
     const pages = output.pages || marks.pages !== undefined ? this.#openPages(marks.pages) : undefined;
@@ -80,10 +106,10 @@ export class ShardOutput {
         dir: 'warc',
         prefix: output.warcPrefix,
         shard: this.#shard,
-        suffix: '.warc.gz',
+        suffix: this.#gzip ? '.warc.gz' : '.warc',
         maxBytes: output.warcSize,
         head: (name) => this.#warcEncoder.warcinfo(this.#warcInfo(), name.slice(name.lastIndexOf('/') + 1), clock.nowEpochMs()),
-        wholeLength: wholeMembersLength,
+        wholeLength: this.#gzip ? wholeMembersLength : wholeRecordsLength,
         onRotate: rotated,
       },
       mark,
@@ -114,7 +140,7 @@ export class ShardOutput {
         shard: this.#shard,
         suffix: '.ledger',
         maxBytes: LEDGER_SEGMENT_BYTES,
-        head: () => Uint8Array.from(this.#ledgerHeader()),
+        head: (_name, _segment, before) => this.#ledgerHead(before),
         wholeLength: wholeFramesLength,
         beyond: 'keep',
       },
@@ -128,22 +154,41 @@ export class ShardOutput {
       software,
       userAgent: rules.userAgent,
       operator: config.agent.contact,
-      robots: 'obey',
-      configuration: JSON.stringify(config),
+      robots: robotsPolicy(config),
+      configuration: JSON.stringify(shownConfig(config)),
     };
   }
 
-  #ledgerHeader(): Uint8Array {
-    const { clock, bootId, configVersion, rules } = this.#context;
-    return this.#ledgerEncoder.header({
+  /** Begins a segment: with what the records that follow are judged by, so that it can be read by itself. */
+  #ledgerHead(before: SegmentMark | undefined): Uint8Array {
+    const { clock } = this.#context;
+    const now = { commitSeq: this.#openedSeq, monoMs: clock.nowMonoMs(), epochMs: clock.nowEpochMs() };
+    const frames = [Buffer.from(this.#ledgerHeader(this.#headEncoder, false, now, before))];
+    for (const frame of this.#rulesInForce(this.#headEncoder)) frames.push(Buffer.from(frame));
+    return Buffer.concat(frames);
+  }
+
+  #ledgerHeader(encoder: LedgerEncoder, opens: boolean, at: LedgerOpening, prior: SegmentMark | undefined): Uint8Array {
+    const { bootId, configVersion, rules } = this.#context;
+    return encoder.header({
       kind: 'header',
+      opens,
+      ...at,
+      prior: prior === undefined ? undefined : { segment: prior.segment, length: prior.length, chain: prior.chain },
       shard: this.#shard,
       bootId,
-      monoMs: clock.nowMonoMs(),
-      epochMs: clock.nowEpochMs(),
       configVersion,
       agent: rules.userAgent,
     });
+  }
+
+  /** Configuration and blocklist. Each frame is valid until the next one is asked for. */
+  *#rulesInForce(encoder: LedgerEncoder): Iterable<Uint8Array> {
+    const { config, rules, blocklist, hostDelays } = this.#context;
+    const filled = { ...rules, robotsTtlMaxMs: ROBOTS_DEFAULTS.ttlMsMax, hostDelaysMs: hostDelays.current.all, hosts: ledgerHosts(config) };
+    const text = JSON.stringify(ledgerConfigOf(config, filled));
+    for (const part of ledgerBodyParts('config', Buffer.from(text))) yield encoder.body(part);
+    for (const part of ledgerBodyParts('blocklist', Buffer.from(blocklist.text))) yield encoder.body(part);
   }
 
   /** The records beyond the mark, oldest first: what happened after the last commit. */
@@ -176,10 +221,45 @@ export class ShardOutput {
     }
   }
 
-  /** The first record of this incarnation. */
-  beginLedger(): void {
-    this.#ledger.append(this.#ledgerHeader());
+  /** The first records of this incarnation. */
+  beginLedger(opening: LedgerOpening): void {
+    this.#openedSeq = opening.commitSeq;
+    this.#ledger.append(this.#ledgerHeader(this.#ledgerEncoder, true, opening, this.#ledgerMark));
+    for (const frame of this.#rulesInForce(this.#ledgerEncoder)) this.#ledger.append(frame);
     this.#ledger.flush();
+  }
+
+  /** Blocklist or delays of the context have changed; requests that follow are judged by the new ones. */
+  ledgerRules(): void {
+    for (const frame of this.#rulesInForce(this.#ledgerEncoder)) this.#ledger.append(frame);
+    this.#ledger.flush();
+  }
+
+  /** A robots.txt that came into force, its body before it when the ledger may not have it yet. Goes with the end record that follows. */
+  ledgerRobots(record: RobotsRecord, hops: number, bodyBefore: string): void {
+    const hash = record.bodySha256 === '' ? undefined : record.bodySha256.slice(0, 16);
+    if (hash !== undefined && record.body !== undefined && record.bodySha256 !== bodyBefore && !this.#isKnownBody(hash)) {
+      for (const part of ledgerBodyParts('robots', record.body, hash)) this.#ledger.append(this.#ledgerEncoder.body(part));
+    }
+    this.#ledger.append(
+      this.#ledgerEncoder.robots({
+        kind: 'robots',
+        origin: record.origin,
+        state: record.state satisfies LedgerRobots['state'],
+        hops,
+        status: record.status,
+        epochMs: record.fetchedAtMs,
+        validMs: record.expiresAtMs - record.fetchedAtMs,
+        hash,
+      }),
+    );
+  }
+
+  #isKnownBody(hash: string): boolean {
+    if (this.#knownBodies.has(hash)) return true;
+    if (this.#knownBodies.size >= KNOWN_BODIES_MAX) this.#knownBodies.clear();
+    this.#knownBodies.add(hash);
+    return false;
   }
 
   /** Durable against SIGKILL when it returns. */
@@ -226,11 +306,23 @@ export class ShardOutput {
     return this.#bytesSinceSync;
   }
 
-  /** Starts to make everything appended so far durable; resolves to the marks of this moment. */
-  async sync(): Promise<OutputMarks> {
+  /** Starts to make everything appended so far durable, for this commit; resolves to the marks of this moment. */
+  async sync(commitSeq: number): Promise<OutputMarks> {
     this.#bytesSinceSync = 0;
+    this.#markLedger(commitSeq);
     const [warc, pages, ledger] = await Promise.all([this.#warc?.sync(), this.#pages?.sync(), this.#ledger.sync()]);
     return { warc, pages, ledger };
+  }
+
+  #markLedger(commitSeq: number): void {
+    const { clock } = this.#context;
+    this.#ledger.flush();
+    const { chain } = this.#ledger.mark();
+    // It speaks of its own segment, so it must not begin the next one.
+    this.#ledger.append(
+      this.#ledgerEncoder.mark({ kind: 'mark', commitSeq, monoMs: clock.nowMonoMs(), epochMs: clock.nowEpochMs(), chain }),
+      true,
+    );
   }
 
   close(): void {
@@ -238,4 +330,10 @@ export class ShardOutput {
     this.#pages?.close();
     this.#ledger.close();
   }
+}
+
+/** `obey` by habit of the field, with what the operator has excepted and why. */
+function robotsPolicy(config: Config): string {
+  const ignored = hostExceptions(config).filter(({ what }) => what === 'robots.txt is ignored');
+  return ['obey', ...ignored.map(({ hosts, reason }) => `ignored for ${hosts}: ${reason}`)].join('; ');
 }

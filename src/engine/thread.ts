@@ -4,7 +4,9 @@
 import { PortolanError } from '../core/errors.ts';
 import { Blocklist } from '../scope/blocklist.ts';
 import type { MemoryMetricsView, ShardPorts, ThreadContext } from './context.ts';
-import type { FromThread, PlainError, ToThread } from './messages.ts';
+import { HostDelays } from './host-delays.ts';
+import type { FromThread, PlainError, Steer, ToThread } from './messages.ts';
+import { areaOfSeed } from './scope-seeds.ts';
 import { Shard, type ShardEvents, type ShardStatus } from './shard.ts';
 
 export class ShardThread {
@@ -42,21 +44,53 @@ export class ShardThread {
         for (const shard of this.#shards) shard.start();
         return false;
       case 'status':
-        this.#post({ type: 'status', round: message.round, statuses: this.#statuses(), metrics: this.#measured() });
+        this.#post({
+          type: 'status',
+          round: message.round,
+          statuses: this.#statuses(),
+          metrics: this.#measured(),
+          busy: this.#context.busy?.() ?? 0,
+        });
         return false;
       case 'pause':
-        for (const shard of this.#shards) shard.pause();
-        return false;
       case 'resume':
-        for (const shard of this.#shards) shard.resume();
+      case 'rules':
+      case 'areas':
+        this.#steer(message);
+        if (message.ask !== undefined) this.#post({ type: 'applied', ask: message.ask });
         return false;
-      case 'blocklist':
-        this.#context.blocklist.current = Blocklist.parse(message.text, message.file);
+      case 'given':
+        this.#shards.find((shard) => shard.id === message.shard)?.given(message.seq);
+        return false;
+      case 'abandon':
+        for (const shard of this.#shards) shard.abandonDelivery();
         return false;
       case 'stop':
         await Promise.all(this.#shards.map((shard) => shard.stop()));
         this.#post({ type: 'stopped', statuses: this.#statuses() });
         return true;
+    }
+  }
+
+  /** In force when it returns: the next turn of any shard here sees it. */
+  #steer(message: Steer): void {
+    const { blocklist, hostDelays, scope } = this.#context;
+    switch (message.type) {
+      case 'pause':
+        for (const shard of this.#shards) shard.pause();
+        break;
+      case 'resume':
+        for (const shard of this.#shards) shard.resume();
+        break;
+      case 'rules':
+        blocklist.text = message.blocklist?.text ?? '';
+        blocklist.current = Blocklist.parse(blocklist.text, message.blocklist?.file ?? '');
+        hostDelays.current = new HostDelays(message.hostDelays);
+        for (const shard of this.#shards) shard.rulesChanged();
+        break;
+      case 'areas':
+        for (const seed of message.seeds) scope.addHost(areaOfSeed(seed));
+        break;
     }
   }
 

@@ -258,7 +258,7 @@ class Exchange implements TransportHandler {
     const decoded = this.#inflated ?? decodeBody(this.#wireBody(), this.#codings, isWhole, this.#request.limits);
     if (decoded.state === 'damaged') return verdict('decode-error', { truncated: broken?.truncated, detail: decoded.detail });
     const truncated = broken?.truncated ?? truncationOf(decoded, this.#status);
-    const detail = broken?.detail ?? (decoded.state === 'short' ? 'the coded stream ends early' : '');
+    const detail = broken?.detail ?? detailOfTruncation(decoded, this.#status);
     return verdict(truncated === undefined ? 'ok' : 'truncated', { body: decoded.bytes, truncated, detail });
   }
 
@@ -289,6 +289,12 @@ function verdict(outcome: OutcomeCode, rest: Partial<Omit<Verdict, 'outcome'>> =
 function truncationOf(decoded: Decoded, status: number): ExchangeResult['truncated'] {
   if (decoded.state === 'cut' || status === 206) return 'length';
   return decoded.state === 'short' ? 'disconnect' : undefined;
+}
+
+function detailOfTruncation({ state }: Decoded, status: number): string {
+  if (state === 'cut') return 'a size cap was reached while decoding';
+  if (state === 'short') return 'the coded stream ends early';
+  return status === 206 ? 'status 206: a part of the whole' : '';
 }
 
 function outcomeOfFailure(code: Extract<TransportEnd, { kind: 'error' }>['code']): OutcomeCode {

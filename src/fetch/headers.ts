@@ -9,6 +9,7 @@ import { isUtf8 } from 'node:buffer';
 /** What is asked for. zstd is undone when a server sends it all the same, but not asked for: WARC readers (warcio, pywb) cannot undo it. */
 export const ACCEPT_ENCODING = 'gzip, deflate, br';
 export const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.5';
+export const ACCEPT_ROBOTS = 'text/plain,*/*;q=0.5';
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
@@ -39,6 +40,13 @@ export function requestHeaders(agent: RequestAgent, validators: Validators = {},
   if (validators.etag !== undefined) list.push(['If-None-Match', validators.etag]);
   if (validators.lastModified !== undefined) list.push(['If-Modified-Since', validators.lastModified]);
   return extra.length === 0 ? list : [...list, ...extra];
+}
+
+/** With `extra` in place of headers of the same name, and behind them what has none. */
+export function withHeaders(list: HeaderList, extra: HeaderList): HeaderList {
+  if (extra.length === 0) return list;
+  const names = new Set(extra.map(([name]) => name.toLowerCase()));
+  return [...list.filter(([name]) => !names.has(name.toLowerCase())), ...extra];
 }
 
 /** The request head as the undici transport writes it, for the archive's request record; latin-1. */

@@ -11,7 +11,18 @@
  */
 import { ByteWriter } from '../core/bytes.ts';
 import { assert } from '../core/errors.ts';
-import { bestLevel, copyHost, type HostRecord, hostDueMs, LEVELS, newHostRecord, QUEUES, queuedTotal, RETRY_LEVEL } from '../core/host.ts';
+import {
+  bestLevel,
+  copyHost,
+  type GapRule,
+  type HostRecord,
+  hostDueMs,
+  LEVELS,
+  newHostRecord,
+  QUEUES,
+  queuedTotal,
+  RETRY_LEVEL,
+} from '../core/host.ts';
 import { type QueueEntry, readQueueEntries, writeQueueEntry } from '../core/records.ts';
 import { detached } from '../core/text.ts';
 import type { AddressGate } from '../ports/address-gate.ts';
@@ -43,6 +54,8 @@ export const CHUNK_BYTES = 16_384;
 export const CHUNK_SEQ_RESTART = 2 ** 21;
 /** When the process has no free slot, asking again before this is useless. */
 const SLOT_POLL_MS = 50;
+/** Rules whose pause comes again after each fetch. */
+const STEADY_RULES: ReadonlySet<GapRule> = new Set(['default', 'crawl-delay', 'duration']);
 /** Records of hosts without a slot kept in memory. */
 const IDLE_RECORDS_MAX = 4_096;
 
@@ -138,42 +151,42 @@ export class Frontier {
   }
 
   /**
-   * Builds the index from the host rows: one pass at open, no object per host. `clockBackMs`: how far the clock stands before the last commit;
-   * waiting hosts go on with what was left then. `waiting` is told of each host whose due time lies after `sinceMs`.
+   * Builds the index from the host rows: one pass at open, no object per host. `clockStepMs`: how far the clock was moved since the
+   * last commit, negative for back; waiting hosts go on with what was left then. `waiting` is told of each host whose due time lies after `sinceMs`.
    */
-  restore(nextHostId: number, nowMs: number, clockBackMs = 0, sinceMs = nowMs, waiting?: (host: HostRecord) => void): void {
+  restore(nextHostId: number, nowMs: number, clockStepMs = 0, sinceMs = nowMs, waiting?: (host: HostRecord) => void): void {
     this.#nextHostId = nextHostId;
     const late: number[] = [];
     this.#store.scanHosts((host) => {
       this.#insertIndex(host.key, host.id);
       if (this.#options.maxSubdomains < Number.MAX_SAFE_INTEGER) this.#countDomain(host.domain);
-      if (host.dueMs > sinceMs) late.push(host.id);
+      if (host.dueMs + Math.max(0, clockStepMs) > sinceMs) late.push(host.id);
       if (host.queued === 0) return;
       this.#index.setLevel(host.id, Math.min(host.level, LEVELS - 1));
-      const dueMs = host.dueMs - clockBackMs;
+      const dueMs = host.dueMs + clockStepMs;
       if (dueMs > nowMs) this.#snooze(host.id, dueMs);
       else this.#enlistId(host.id);
     });
     for (const id of late) {
-      const record = clockBackMs > 0 ? this.#setBack(this.#load(id), clockBackMs) : this.#store.readHost(id);
+      const record = clockStepMs !== 0 ? this.#move(this.#load(id), clockStepMs) : this.#store.readHost(id);
       if (record !== undefined) waiting?.(record);
     }
   }
 
-  /** Moves a host's times with a clock that was set back, so that it waits what it still owed. */
-  #setBack(memory: HostMemory, byMs: number): HostRecord {
+  /** Moves a host's times with the clock, so that it waits what it still owed, no more and no less. */
+  #move(memory: HostMemory, stepMs: number): HostRecord {
     const { record } = memory;
-    record.lastEndMs = Math.max(0, record.lastEndMs - byMs);
-    if (record.waitUntilMs > 0) record.waitUntilMs = Math.max(1, record.waitUntilMs - byMs);
+    record.lastEndMs = Math.max(0, record.lastEndMs + stepMs);
+    if (record.waitUntilMs > 0) record.waitUntilMs = Math.max(1, record.waitUntilMs + stepMs);
     this.touch(memory);
     return record;
   }
 
-  /** The clock was set back while the crawl runs: every host in memory and every waiting time moves with it. */
-  clockSetBack(byMs: number): void {
-    for (const memory of this.#memory.values()) this.#setBack(memory, byMs);
-    this.#ready.shiftTimes(-byMs);
-    this.#wake.shiftTimes(-byMs);
+  /** The clock was moved while the crawl runs, back when `stepMs` is negative: every host in memory and every waiting time moves with it. */
+  clockMoved(stepMs: number): void {
+    for (const memory of this.#memory.values()) this.#move(memory, stepMs);
+    this.#ready.shiftTimes(stepMs);
+    this.#wake.shiftTimes(stepMs);
   }
 
   /** Counts per queue come from the totals of the last commit; the rows agree with them (recount checks it). */
@@ -751,6 +764,19 @@ export class Frontier {
       queued: [...this.#queued],
       inMemory: this.#memory.size,
     };
+  }
+
+  /**
+   * The longest that a host in memory needs for its queue at its present pause, in milliseconds. Hosts set apart are not waited for, and a pause that was
+   * set by a fault or by the server's word for once says nothing of the next ones.
+   */
+  longestHostMs(): number {
+    let longest = 0;
+    for (const { record } of this.#memory.values()) {
+      if (!STEADY_RULES.has(record.gapRule) || this.#apart.has(record.id)) continue;
+      longest = Math.max(longest, queuedTotal(record) * (record.owedMs + record.lastDurationMs));
+    }
+    return longest;
   }
 
   /** Nothing is on turn and nothing waits, but for hosts that are set apart. */

@@ -13,6 +13,12 @@ export interface LinkChannel {
 
 /** The sender number of the seed list. */
 export const SEED_SENDER = -1;
+/** That of the seeds which were added to a crawl later: one list that only grows. */
+export const ADDED_SEED_SENDER = -2;
+
+export function isSeedSender(from: number): boolean {
+  return from === SEED_SENDER || from === ADDED_SEED_SENDER;
+}
 
 export type LinkMessage =
   | {

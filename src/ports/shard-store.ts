@@ -31,13 +31,15 @@ export interface ShardStore {
   scanFates(each: (fate: FateRow) => void): void;
   /** Every key of the shard's admitted URLs outside the queues (pages, fates); for rebuilding the seen set. */
   scanKeys(each: (keyHi: number, keyLo: number) => void): void;
-  /** Bodies that take part in near verdicts, oldest first. */
-  scanSimhashes(each: (simhashHi: number, simhashLo: number, id: number) => void): void;
+  /** What tells bodies apart, oldest first. The hashes may be overwritten after `each`. */
+  scanContent(each: (print: ContentPrint) => void): void;
   /** Every entry that waits in a queue (consumed entries of the head chunks left out). */
   scanEntries(each: (hostId: number, level: number, entry: QueueEntry) => void): void;
   commit(batch: Batch): Promise<void>;
   close(): void;
 }
+
+export type ContentPrint = Pick<ContentRow, 'id' | 'hash' | 'textHash' | 'simhashHi' | 'simhashLo' | 'words'>;
 
 export interface HostScan {
   readonly id: number;
@@ -78,6 +80,8 @@ export interface ContentRow extends ContentEntry {
   readonly textHash: Uint8Array | undefined;
   readonly simhashHi: number;
   readonly simhashLo: number;
+  /** Sketch of the shingles (dedup/sketch.ts); undefined with textHash. */
+  readonly sketch: Uint8Array | undefined;
   /** Words behind the SimHash; 0 when the body takes no part in near verdicts. */
   readonly words: number;
 }
@@ -131,6 +135,8 @@ export interface Batch {
   /** Pages whose output was lost and which are queued again. */
   readonly pagesGone: readonly Pick<PageRow, 'hostId' | 'keyHi' | 'keyLo'>[];
   readonly fates: readonly FateRow[];
+  /** Fates that are no more: their URLs are queued again. Taken away before `fates` are written. */
+  readonly fatesGone?: readonly Pick<FateRow, 'hostId' | 'keyHi' | 'keyLo'>[];
   readonly robots: readonly RobotsRow[];
   readonly content: readonly ContentRow[];
   readonly seenDeltas: readonly SeenDelta[];

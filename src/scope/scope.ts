@@ -46,6 +46,8 @@ export interface Scope {
   /** undefined: may be crawled. `parts` are those of `url`; `depth` is in links from a seed. */
   check(url: string, parts: SplitUrl, canonical: string, depth: number, nowEpochMs: EpochMs): RejectReason | undefined;
   explain(url: string, parts: SplitUrl, canonical: string, depth: number, nowEpochMs: EpochMs): Verdict;
+  /** Of what a page is shown with, which comes from any host: only its length and scope.exclude count. */
+  checkAsset(url: string): RejectReason | undefined;
   /**
    * A seed redirected to this host: it joins the scope, in scope domain with its registrable domain, in scope prefix with the seeds' prefixes, or with
    * the path of its own when given as `hostKey/path/`. False when it was in already, and always in scope web. The caller keeps what
@@ -94,6 +96,11 @@ class ConfiguredScope implements Scope {
   explain(url: string, parts: SplitUrl, canonical: string, depth: number, nowEpochMs: EpochMs): Verdict {
     const reason = this.check(url, parts, canonical, depth, nowEpochMs);
     return { reason, rule: this.#rule(reason, url, canonical, depth, nowEpochMs, parts) };
+  }
+
+  checkAsset(url: string): RejectReason | undefined {
+    if (url.length > this.#options.maxUrlBytes) return 'url-too-long';
+    return this.#exclude.length > 0 && firstMatch(this.#exclude, url) !== undefined ? 'excluded' : undefined;
   }
 
   addHost(hostKey: string): boolean {

@@ -2,6 +2,7 @@
 export { CANONICALIZER_VERSION, createCanonicalizer } from './canonical.ts';
 export { type CanonicalOptions, DEFAULT_CANONICAL_OPTIONS, looksLikeSessionId } from './canonical-options.ts';
 export { DomainTable, hasKnownSuffix, registrableDomain } from './domain.ts';
+export { HostPatterns } from './host-pattern.ts';
 export { keyHex, urlKey } from './key.ts';
 export { HREF_CHARS_MAX, LinkResolver } from './resolve.ts';
 export { parseSeed } from './seed.ts';

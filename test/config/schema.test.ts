@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configKeyDocs } from '../../src/config/key-docs.ts';
-import { ConfigSchema, configKeys, nearest, parseConfig } from '../../src/config/schema.ts';
+import { ConfigSchema, configKeys, parseConfig } from '../../src/config/schema.ts';
+import { nearest } from '../../src/config/suggest.ts';
 import type { PortolanError } from '../../src/core/errors.ts';
 
 function refusal(input: unknown): PortolanError {
@@ -105,6 +106,18 @@ test('each key has a meaning and its default is written as it would be given', (
       doc.key,
     );
   }
+});
+
+test('credentials in a seed go no further than the configuration file', () => {
+  const seeds = [
+    ['http://anna:open%20sesame@site.example/in', 'http://site.example/in'],
+    ['https://anna:a@b@site.example:8443/x@y?z=a@b', 'https://site.example:8443/x@y?z=a@b'],
+    ['<https://anna@site.example>', '<https://site.example>'],
+    ['http:\\\\anna:b@site.example\\x', 'http:\\\\site.example\\x'],
+    ['site.example/a@b', 'site.example/a@b'],
+    ['https://site.example?mail=a@b.example', 'https://site.example?mail=a@b.example'],
+  ] as const;
+  for (const [written, kept] of seeds) assert.deepEqual(parseConfig({ seeds: [written] }, 'x').seeds, [kept]);
 });
 
 test('the nearest word is a near one or none', () => {

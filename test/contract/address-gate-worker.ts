@@ -28,7 +28,7 @@ export interface StressReport {
   readonly gone: readonly number[];
 }
 
-const { thread, data } = threadStart<StressData>();
+const { thread, data } = await threadStart<StressData>();
 const gate = createSharedGate(data.gate, data.options, thread + 1);
 const shared = new Int32Array(data.shared);
 const owners = new Int32Array(data.owners);

@@ -122,6 +122,7 @@ export function content(id: number, text: string, parts: Partial<ContentRow> = {
     fetchedAtMs: 1_700_000_000_000 + id,
     payloadSha1: 'AAAA',
     textHash: sha(text).subarray(0, 8),
+    sketch: Buffer.concat([sha(text), sha(text), sha(text), sha(text)]),
     simhashHi: id,
     simhashLo: 0xfedcba98,
     words: 60,
@@ -167,7 +168,9 @@ export function dump(store: ShardStore, origins: readonly string[], hostIds: num
   }
   store.scanEntries((hostId, level, queued) => entries.push([hostId, level, queued]));
   store.scanKeys((hi, lo) => keys.push(`${hi}/${lo}`));
-  store.scanSimhashes((hi, lo, id) => hashes.push([hi, lo, id, store.readContent(id)?.url]));
+  store.scanContent((print) =>
+    hashes.push([hex(print.hash), hex(print.textHash), print.simhashHi, print.simhashLo, print.id, store.readContent(print.id)?.url]),
+  );
   keys.sort();
   const pages = keys.map((key) => {
     const [hi, lo] = key.split('/').map(Number);
@@ -195,4 +198,8 @@ export function plain(value: unknown): unknown {
       return inner;
     }) ?? 'null',
   );
+}
+
+function hex(bytes: Uint8Array | undefined): string {
+  return bytes === undefined ? '' : Buffer.from(bytes).toString('hex');
 }

@@ -6,7 +6,7 @@ import { createThreadChannel } from '../../src/adapters/node/link-channel.ts';
 import { closeThread, onCoordinatorMessage, postToCoordinator, threadStart } from '../../src/adapters/node/threads.ts';
 import { finds } from './link-channel.ts';
 
-const { thread, data, ports } = threadStart<{ readonly shards: number; readonly count: number }>();
+const { thread, data, ports } = await threadStart<{ readonly shards: number; readonly count: number }>();
 const channel = createThreadChannel(thread, (shard) => shard);
 const received = new Map<number, number[]>();
 channel.receive(thread, (message) => {

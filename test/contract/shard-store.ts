@@ -116,7 +116,7 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
           robots('https://h1.example', 'User-agent: *\nDisallow: /x\n'),
           robots('http://h2.example', undefined, { state: 'deny-all', status: 503, failures: 3, failingSinceMs: 77 }),
         ],
-        content: [content(1, 'a'), content(2, 'b', { words: 0, textHash: undefined, simhashHi: 0, simhashLo: 0 })],
+        content: [content(1, 'a'), content(2, 'b', { words: 0, textHash: undefined, sketch: undefined, simhashHi: 0, simhashLo: 0 })],
         seenDeltas: [{ seq: 1, keys: Uint32Array.of(1, 2, 0xffffffff, 0x80000000) }],
         seenManifest: '{"runs":[]}',
         outbox: [{ to: 2, seq: 1, count: 4, blob: Buffer.from('finds') }],
@@ -168,8 +168,11 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
       store.scanKeys((hi, lo) => keys.push(`${hi}/${lo}`));
       assert.deepEqual(keys.sort(), [...parts.pages, ...parts.fates].map((row) => `${row.keyHi}/${row.keyLo}`).sort());
       const hashes: number[][] = [];
-      store.scanSimhashes((hi, lo, id) => hashes.push([hi, lo, id]));
-      assert.deepEqual(hashes, [[1, 0xfedcba98, 1]]);
+      store.scanContent(({ simhashHi, simhashLo, id }) => hashes.push([simhashHi, simhashLo, id]));
+      assert.deepEqual(hashes, [
+        [1, 0xfedcba98, 1],
+        [0, 0, 2],
+      ]);
       store.close();
     });
 
@@ -347,6 +350,16 @@ export function shardStoreContract(name: string, makePlace: () => StorePlace): v
       let keys = 0;
       store.scanKeys(() => keys++);
       assert.equal(keys, 2);
+      store.close();
+    });
+
+    promise('R-I4 a fate that goes is gone, and one that comes in its stead stays', async (place) => {
+      const { store } = opened(place);
+      await store.commit(batch(1, { fates: [fate(1, 3), fate(1, 4), fate(2, 3)] }));
+      await store.commit(batch(2, { fatesGone: [fate(1, 3), fate(1, 4)], fates: [{ ...fate(1, 4), reason: 'page-budget' }] }));
+      const left: string[] = [];
+      store.scanFates((one) => left.push(`${one.hostId} ${one.keyHi} ${one.reason}`));
+      assert.deepEqual(left.sort(), ['1 4 page-budget', '2 3 robots-disallowed']);
       store.close();
     });
 

@@ -13,7 +13,10 @@ import { ByteWriter } from '../../src/core/bytes.ts';
 import { writeFind } from '../../src/core/records.ts';
 import { SimHasher } from '../../src/dedup/simhash.ts';
 import { crawlRules, type ThreadContext } from '../../src/engine/context.ts';
+import { HostDelays } from '../../src/engine/host-delays.ts';
+import { HostRuleTable } from '../../src/engine/host-rules.ts';
 import { Shard } from '../../src/engine/shard.ts';
+import { DomainRanks } from '../../src/frontier/domain-ranks.ts';
 import { createAddressGuard } from '../../src/net/address-guard.ts';
 import { DnsCache } from '../../src/net/dns-cache.ts';
 import { createHandlers } from '../../src/parse/handlers.ts';
@@ -126,10 +129,13 @@ export class ShardRig {
       },
       canonicalize: createCanonicalizer(DEFAULT_CANONICAL_OPTIONS),
       domains: new DomainTable(),
+      ranks: DomainRanks.none(),
       scope: createScope({ mode, include, exclude, maxDepth: rules.maxDepth, maxUrlBytes, maxParameters, maxSegmentRepeats }, [], []),
       handlers: createHandlers(),
       simhasher: new SimHasher(),
-      blocklist: { current: Blocklist.parse('', '') },
+      blocklist: { current: Blocklist.parse('', ''), text: '' },
+      hostDelays: { current: new HostDelays() },
+      hostRules: new HostRuleTable(config, '0'),
       bootId: 'boot',
       configVersion: '1',
       software: 'Portolan/0',

@@ -133,6 +133,7 @@ test('http-04 R-I2 a bomb is broken off early, gives exactly the cap, and costs 
     assert.equal(result.truncated, 'length');
     assert.equal(result.body.length, 5_000_000);
     assert.ok(result.wireBody.length < body.length, 'the rest of the bomb is not even read');
+    assert.match(result.detail, /size cap/);
     assert.ok(grown < 100 * 1024 * 1024, `memory grew by ${grown}`);
     assert.equal(textOf((await get('/fine')).body), 'fine');
   });
@@ -326,7 +327,15 @@ test('redirect-06 R-A6 a 3xx without a usable Location is a bad redirect, kept a
 });
 
 test('each status has its outcome; 304 answers only a conditional request', async () => {
-  const table: Record<string, string> = { '200': 'ok', '201': 'ok', '203': 'ok', '204': 'ok', '206': 'truncated', '304': 'protocol-error' };
+  const table: Record<string, string> = {
+    '200': 'ok',
+    '201': 'ok',
+    '203': 'ok',
+    '204': 'ok',
+    '206': 'truncated',
+    '304': 'protocol-error',
+    '305': 'bad-redirect',
+  };
   Object.assign(table, { '400': 'client-error', '401': 'client-error', '403': 'client-error', '404': 'not-found', '410': 'not-found' });
   Object.assign(table, {
     '418': 'client-error',

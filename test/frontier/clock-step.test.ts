@@ -23,7 +23,7 @@ test('R-C8 a clock set back while the crawl runs: an active host and one that sl
     frontier.endTurn(host, NOW_MS);
   }
   const back = NOW_MS - DAY_MS;
-  frontier.clockSetBack(DAY_MS);
+  frontier.clockMoved(-DAY_MS);
   assert.equal(frontier.nextTurn(back + 999), undefined);
   const active = frontier.nextTurn(back + 1_000);
   assert.equal(active?.record.key, 'active.test');
@@ -53,7 +53,7 @@ test('R-C8 a clock that stands before the last commit at open: hosts wait what w
   const { nextHostId } = second.open(0);
   const frontier = new Frontier(optionsOf(8), second, createRandom(1), gateOf(8));
   const waiting: string[] = [];
-  frontier.restore(nextHostId, back, DAY_MS, back, (host) => waiting.push(host.key));
+  frontier.restore(nextHostId, back, -DAY_MS, back, (host) => waiting.push(host.key));
   assert.deepEqual(waiting.sort(), ['aside.test', 'free.test', 'owes.test']);
   const turns = new Map<string, number>();
   for (const atMs of [0, 4_999, 5_000, 3_599_999, 3_600_000]) {
@@ -61,6 +61,42 @@ test('R-C8 a clock that stands before the last commit at open: hosts wait what w
       turns.set(host.record.key, atMs);
   }
   assert.deepEqual(Object.fromEntries(turns), { 'free.test': 0, 'owes.test': 5_000, 'aside.test': 3_600_000 });
+});
+
+test('R-C8 a clock set forward while the crawl runs frees nobody', () => {
+  const { frontier } = makeBench(8);
+  for (const host of ['active.test', 'asleep.test']) for (const n of [1, 2]) frontier.add(host, host, urlEntry(n), 1);
+  for (let turns = 0; turns < 2; turns++) {
+    const host = frontier.nextTurn(NOW_MS)!;
+    frontier.peek(host, NOW_MS);
+    frontier.consume(host);
+    owe(frontier, host, NOW_MS, host.record.key === 'active.test' ? 1_000 : 60_000);
+    frontier.endTurn(host, NOW_MS);
+  }
+  const later = NOW_MS + DAY_MS;
+  frontier.clockMoved(DAY_MS);
+  assert.equal(frontier.nextTurn(later + 999), undefined);
+  assert.equal(frontier.nextTurn(later + 1_000)?.record.key, 'active.test');
+  assert.equal(frontier.nextTurn(later + 59_999), undefined);
+  assert.equal(frontier.nextTurn(later + 60_000)?.record.key, 'asleep.test');
+});
+
+test('R-C8 a clock set forward while the crawl was down frees nobody at open', async () => {
+  const state = new MemoryShardState();
+  const first = createMemoryStore(state);
+  first.open(0);
+  const before = new Frontier(optionsOf(8), first, createRandom(1), gateOf(8));
+  before.restore(1, NOW_MS);
+  before.add('owes.test', 'owes.test', urlEntry(1), 1);
+  owe(before, before.host('owes.test')!, NOW_MS, 5_000);
+  await first.commit(batch(1, before.freeze()));
+  const later = NOW_MS + DAY_MS;
+  const second = createMemoryStore(state);
+  const { nextHostId } = second.open(0);
+  const frontier = new Frontier(optionsOf(8), second, createRandom(1), gateOf(8));
+  frontier.restore(nextHostId, later, DAY_MS, later);
+  assert.equal(frontier.nextTurn(later + 4_999), undefined);
+  assert.equal(frontier.nextTurn(later + 5_000)?.record.key, 'owes.test');
 });
 
 test('R-C8 an address is never waited for longer than it can be owed, and the rate goes on after a step', () => {

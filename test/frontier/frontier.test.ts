@@ -690,7 +690,7 @@ describe('time', () => {
     frontier.consume(host);
     owe(frontier, host, day, 1_000);
     frontier.endTurn(host, day);
-    frontier.clockSetBack(day / 2);
+    frontier.clockMoved(-day / 2);
     assert.equal(frontier.nextTurn(day / 2 + 999), undefined, 'the debt holds');
     assert.notEqual(frontier.nextTurn(day / 2 + 1_000), undefined, 'and no more than the debt');
   });
@@ -706,7 +706,7 @@ describe('time', () => {
     bench.frontier.endTurn(host, day);
     await bench.commit();
     const again = new Frontier(optionsOf(2), bench.store, createRandom(3), gateOf(2));
-    again.restore(bench.frontier.nextHostId, day / 2, day / 2);
+    again.restore(bench.frontier.nextHostId, day / 2, -day / 2);
     assert.equal(again.nextTurn(day / 2 + 19_999), undefined);
     assert.notEqual(again.nextTurn(day / 2 + 20_000), undefined);
   });
@@ -731,4 +731,26 @@ test('R-B7 entries of a retry queue come back in the order they went, each not b
   frontier.endTurn(first, 5_000);
   assert.equal(frontier.nextTurn(8_999), undefined);
   assert.equal(frontier.peek(frontier.nextTurn(9_000)!, 9_000)?.keyLo, 2);
+});
+
+test('the host that needs longest is the one with most URLs times its pause; a pause set for once counts for nothing', () => {
+  const { frontier } = makeBench(4);
+  assert.equal(frontier.longestHostMs(), 0);
+  addUrls(frontier, 1, 10);
+  addUrls(frontier, 2, 3);
+  const [many, few] = [frontier.nextTurn(0)!, frontier.nextTurn(0)!].sort((a, b) => queuedTotal(b.record) - queuedTotal(a.record)) as [
+    HostMemory,
+    HostMemory,
+  ];
+  for (const [host, owedMs, gapRule] of [
+    [many, 1_000, 'default'],
+    [few, 5_000, 'crawl-delay'],
+  ] as const) {
+    host.record.owedMs = owedMs;
+    host.record.gapRule = gapRule;
+    host.record.lastDurationMs = 100;
+  }
+  assert.equal(frontier.longestHostMs(), Math.max(13 * 1_100, 3 * 5_100));
+  few.record.gapRule = 'retry-after';
+  assert.equal(frontier.longestHostMs(), 13 * 1_100);
 });

@@ -13,6 +13,7 @@ import { type FateRow, type PageRow, type QueueEntry, readQueueEntries } from '.
 import type {
   Batch,
   ChunkWrite,
+  ContentPrint,
   ContentRow,
   HostScan,
   OpenedShard,
@@ -226,9 +227,8 @@ class MemoryStore implements ShardStore {
     for (const { keyHi, keyLo } of fates.rows.values()) each(keyHi, keyLo);
   }
 
-  scanSimhashes(each: (simhashHi: number, simhashLo: number, id: number) => void): void {
-    for (const row of [...this.#live().content.rows.values()].sort((a, b) => a.id - b.id))
-      if (row.words > 0) each(row.simhashHi, row.simhashLo, row.id);
+  scanContent(each: (print: ContentPrint) => void): void {
+    for (const row of [...this.#live().content.rows.values()].sort((a, b) => a.id - b.id)) each(row);
   }
 
   scanEntries(each: (hostId: number, level: number, entry: QueueEntry) => void): void {
@@ -290,6 +290,7 @@ function applyBatch(state: MemoryShardState, batch: Batch): void {
   }
   for (const page of batch.pagesGone) state.pages.delete(urlKey(page.hostId, page.keyHi, page.keyLo));
   for (const page of batch.pages) state.pages.set(urlKey(page.hostId, page.keyHi, page.keyLo), page);
+  for (const fate of batch.fatesGone ?? []) state.fates.delete(urlKey(fate.hostId, fate.keyHi, fate.keyLo));
   for (const fate of batch.fates) state.fates.set(urlKey(fate.hostId, fate.keyHi, fate.keyLo), fate);
   for (const row of batch.robots) putRobots(state, row);
   for (const row of batch.content) putContent(state, row);

@@ -16,11 +16,16 @@ export interface SpawnedThread {
   terminate(): Promise<void>;
 }
 
-export interface ThreadStart<T> {
+interface ThreadPlace {
   readonly thread: number;
-  readonly data: T;
+  /** Brings the thread's data. A port of its own: what the coordinator says meanwhile waits until the thread listens. */
+  readonly begin: MessagePort;
   /** Ports to the other threads by number; −1 is the coordinator. */
   readonly ports: readonly { readonly thread: number; readonly port: MessagePort }[];
+}
+
+export interface ThreadStart<T> extends Omit<ThreadPlace, 'begin'> {
+  readonly data: T;
 }
 
 export interface SpawnedGroup {
@@ -29,9 +34,49 @@ export interface SpawnedGroup {
   readonly ports: readonly MessagePort[];
 }
 
-/** Starts one thread per entry of `data`; `memoryBytes` bounds the caches of all of them together. */
-export function spawnThreads<T>(entry: URL, data: readonly T[], memoryBytes = 0): SpawnedGroup {
-  const count = data.length;
+/** Threads that load their modules and wait for their data. They keep no process alive. */
+export interface WarmThreads {
+  /** The threads, for whoever starts this entry with so many of them and this memory; undefined for others, and the second time. */
+  take(entry: URL, count: number, memoryBytes: number): SpawnedWorkers | undefined;
+  /** Ends them unless they were taken. Idempotent. */
+  discard(): void;
+}
+
+interface SpawnedWorkers extends SpawnedGroup {
+  readonly workers: readonly Worker[];
+  readonly begins: readonly MessagePort[];
+}
+
+/** Starts threads before it is known what they will work on: loading the code takes most of the time to a crawl's first request. */
+export function warmThreads(entry: URL, count: number, memoryBytes: number): WarmThreads {
+  let spawned: SpawnedWorkers | undefined = spawnWorkers(entry, count, memoryBytes);
+  for (const worker of spawned.workers) worker.unref();
+  return {
+    take: (wanted, wantedCount, wantedBytes) => {
+      if (wanted.href !== entry.href || wantedCount !== count || wantedBytes !== memoryBytes) return undefined;
+      const taken = spawned;
+      spawned = undefined;
+      for (const worker of taken?.workers ?? []) worker.ref();
+      return taken;
+    },
+    discard: () => {
+      for (const port of [...(spawned?.ports ?? []), ...(spawned?.begins ?? [])]) port.close();
+      for (const worker of spawned?.workers ?? []) void worker.terminate();
+      spawned = undefined;
+    },
+  };
+}
+
+/** Starts one thread per entry of `data`, or takes warm ones that fit; `memoryBytes` bounds the caches of all of them together. */
+export function spawnThreads<T>(entry: URL, data: readonly T[], memoryBytes = 0, warm?: WarmThreads): SpawnedGroup {
+  const group = warm?.take(entry, data.length, memoryBytes) ?? spawnWorkers(entry, data.length, memoryBytes);
+  group.begins.forEach((begin, thread) => {
+    begin.postMessage(data[thread]);
+  });
+  return group;
+}
+
+function spawnWorkers(entry: URL, count: number, memoryBytes: number): SpawnedWorkers {
   const portsOf: { thread: number; port: MessagePort }[][] = Array.from({ length: count }, () => []);
   const coordinator: MessagePort[] = [];
   for (let a = 0; a < count; a++) {
@@ -44,43 +89,48 @@ export function spawnThreads<T>(entry: URL, data: readonly T[], memoryBytes = 0)
       portsOf[b]!.push({ thread: a, port: pair.port2 });
     }
   }
-  const threads = data.map((own, thread) => {
-    const start: ThreadStart<T> = { thread, data: own, ports: portsOf[thread]! };
-    const worker = new Worker(entry, {
-      workerData: start,
-      transferList: portsOf[thread]!.map(({ port }) => port),
-      resourceLimits: {
-        maxYoungGenerationSizeMb: YOUNG_GENERATION_MB,
-        maxOldGenerationSizeMb: OLD_GENERATION_BASE_MB + Math.ceil(memoryBytes / 1_048_576),
-      },
-    });
-    return wrap(worker);
-  });
-  return { threads, ports: coordinator };
+  const begins = portsOf.map(() => new MessageChannel());
+  const workers = portsOf.map(
+    (ports, thread) =>
+      new Worker(entry, {
+        workerData: { thread, ports, begin: begins[thread]!.port2 } satisfies ThreadPlace,
+        transferList: [...ports.map(({ port }) => port), begins[thread]!.port2],
+        resourceLimits: {
+          maxYoungGenerationSizeMb: YOUNG_GENERATION_MB,
+          maxOldGenerationSizeMb: OLD_GENERATION_BASE_MB + Math.ceil(memoryBytes / 1_048_576),
+        },
+      }),
+  );
+  return { workers, threads: workers.map(wrap), ports: coordinator, begins: begins.map(({ port1 }) => port1) };
 }
 
+/** A thread may end before anybody listens, when it cannot load: that is told to whoever listens later. */
 function wrap(worker: Worker): SpawnedThread {
   let failure: Error | undefined;
   worker.on('error', (error) => {
     failure = error instanceof Error ? error : new Error(String(error));
   });
+  const exited = new Promise<void>((resolve) => void worker.once('exit', () => resolve()));
   return {
     post: (message) => worker.postMessage(message),
     onMessage: (handler) => void worker.on('message', handler),
-    onExit: (handler) => void worker.on('exit', () => handler(failure)),
+    onExit: (handler) => void exited.then(() => handler(failure)),
     terminate: async () => {
       await worker.terminate();
     },
   };
 }
 
-/** Within a thread: what it was started with, and its way back. */
-export function threadStart<T>(): ThreadStart<T> {
-  return workerData as ThreadStart<T>;
+/** Within a thread: what it works on, once that is known, and its way back. */
+export async function threadStart<T>(): Promise<ThreadStart<T>> {
+  const { begin, ...place } = workerData as ThreadPlace;
+  const data = await new Promise<T>((resolve) => void begin.once('message', resolve));
+  begin.close();
+  return { ...place, data };
 }
 
-export function postToCoordinator(message: unknown): void {
-  parentPort?.postMessage(message);
+export function postToCoordinator(message: unknown, moved: readonly ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, moved);
 }
 
 export function onCoordinatorMessage(handler: (message: unknown) => void): void {

@@ -35,7 +35,7 @@ CREATE TABLE robots(
 CREATE TABLE robots_body(sha256 TEXT PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE content(
   id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, url TEXT NOT NULL, fetched_at_ms INTEGER NOT NULL, payload_sha1 TEXT NOT NULL,
-  text_hash BLOB, simhash BLOB, words INTEGER NOT NULL);
+  text_hash BLOB, simhash BLOB, sketch BLOB, words INTEGER NOT NULL);
 CREATE INDEX content_text ON content(text_hash) WHERE text_hash IS NOT NULL;
 CREATE TABLE seen_delta(seq INTEGER PRIMARY KEY, keys BLOB NOT NULL);
 CREATE TABLE outbox(receiver INTEGER NOT NULL, seq INTEGER NOT NULL, n INTEGER NOT NULL, blob BLOB NOT NULL, PRIMARY KEY(receiver, seq));

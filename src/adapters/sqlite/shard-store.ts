@@ -13,6 +13,7 @@ import { type FateRow, type PageRow, type QueueEntry, readQueueEntries } from '.
 import type {
   Batch,
   ChunkWrite,
+  ContentPrint,
   ContentRow,
   HostScan,
   OpenedShard,
@@ -32,7 +33,7 @@ export interface SqliteStoreOptions {
   readonly readOnly?: boolean;
 }
 
-type Row = Record<string, unknown>;
+export type Row = Record<string, unknown>;
 type Statement = Database.Statement<unknown[], Row>;
 
 /** A statement that only reads; what SQLite throws (a damaged page, a disk that fails) leaves as a PortolanError. */
@@ -212,18 +213,7 @@ class SqliteStore implements ShardStore {
 
   readRobots(origin: string): RobotsRow | undefined {
     const row = this.#statements.robotsByOrigin.get(origin);
-    if (row === undefined) return undefined;
-    return {
-      origin,
-      state: row['state'] as string,
-      status: row['status'] as number,
-      body: (row['body'] as Buffer | null) ?? undefined,
-      bodySha256: row['body_sha256'] as string,
-      fetchedAtMs: row['fetched_at_ms'] as number,
-      expiresAtMs: row['expires_at_ms'] as number,
-      failingSinceMs: row['failing_since_ms'] as number,
-      failures: row['failures'] as number,
-    };
+    return row === undefined ? undefined : robotsFromRow(row);
   }
 
   findContent(hash: Uint8Array): ContentRow | undefined {
@@ -255,19 +245,7 @@ class SqliteStore implements ShardStore {
   }
 
   scanFates(each: (fate: FateRow) => void): void {
-    for (const row of this.#statements.fateScan.iterate()) {
-      const key = row['key'] as Buffer;
-      each({
-        hostId: row['host_id'] as number,
-        keyHi: key.readUInt32BE(0),
-        keyLo: key.readUInt32BE(4),
-        reason: row['reason'] as DropReason,
-        atMs: row['at_ms'] as number,
-        url: row['url'] as string,
-        via: row['via'] as string,
-        depth: row['depth'] as number,
-      });
-    }
+    for (const row of this.#statements.fateScan.iterate()) each(fateFromRow(row));
   }
 
   scanKeys(each: (keyHi: number, keyLo: number) => void): void {
@@ -277,11 +255,8 @@ class SqliteStore implements ShardStore {
     }
   }
 
-  scanSimhashes(each: (simhashHi: number, simhashLo: number, id: number) => void): void {
-    for (const row of this.#statements.simhashScan.iterate()) {
-      const hash = row['simhash'] as Buffer;
-      each(hash.readUInt32BE(0), hash.readUInt32BE(4), row['id'] as number);
-    }
+  scanContent(each: (print: ContentPrint) => void): void {
+    for (const row of this.#statements.contentScan.iterate()) each(printFromRow(row));
   }
 
   scanEntries(each: (hostId: number, level: number, entry: QueueEntry) => void): void {
@@ -384,10 +359,11 @@ interface Statements {
   readonly pageByKey: Reading;
   readonly pagePut: Statement;
   readonly fatePut: Statement;
+  readonly fateDelete: Statement;
   readonly pageScan: Reading;
   readonly fateScan: Reading;
   readonly keyScan: Reading;
-  readonly simhashScan: Reading;
+  readonly contentScan: Reading;
   readonly deltaPut: Statement;
   readonly deltaDelete: Statement;
   readonly outboxPut: Statement;
@@ -433,15 +409,16 @@ function prepareStatements(db: Database.Database): Statements {
     pagesBeyond: reading('SELECT * FROM page WHERE segment > ? OR (segment = ? AND offset + length > ?)'),
     pageDelete: prepare('DELETE FROM page WHERE host_id = ? AND key = ?'),
     contentPut: prepare(
-      'INSERT OR IGNORE INTO content(id, hash, url, fetched_at_ms, payload_sha1, text_hash, simhash, words) VALUES (?,?,?,?,?,?,?,?)',
+      'INSERT OR IGNORE INTO content(id, hash, url, fetched_at_ms, payload_sha1, text_hash, simhash, sketch, words) VALUES (?,?,?,?,?,?,?,?,?)',
     ),
     pageByKey: reading('SELECT * FROM page WHERE host_id = ? AND key = ?'),
     pagePut: prepare(`INSERT OR REPLACE INTO page(${PAGE_COLUMNS}) VALUES (${marks(PAGE_COLUMNS)})`),
+    fateDelete: prepare('DELETE FROM fate WHERE host_id = ? AND key = ?'),
     fatePut: prepare('INSERT OR REPLACE INTO fate(host_id, key, reason, at_ms, url, via, depth) VALUES (?,?,?,?,?,?,?)'),
     pageScan: reading('SELECT * FROM page'),
     fateScan: reading('SELECT * FROM fate'),
     keyScan: reading('SELECT key FROM page UNION ALL SELECT key FROM fate'),
-    simhashScan: reading('SELECT id, simhash FROM content WHERE words > 0 ORDER BY id'),
+    contentScan: reading('SELECT id, hash, text_hash, simhash, words FROM content ORDER BY id'),
     deltaPut: prepare('INSERT OR REPLACE INTO seen_delta(seq, keys) VALUES (?, ?)'),
     deltaDelete: prepare('DELETE FROM seen_delta WHERE seq < ?'),
     outboxPut: prepare('INSERT OR REPLACE INTO outbox(receiver, seq, n, blob) VALUES (?,?,?,?)'),
@@ -459,6 +436,7 @@ function applyBatch(on: Statements, batch: Batch): void {
   for (const host of batch.hosts) putHost(on, host);
   for (const page of batch.pagesGone) on.pageDelete.run(page.hostId, keyBlob(page.keyHi, page.keyLo));
   for (const page of batch.pages) putPage(on, page);
+  for (const fate of batch.fatesGone ?? []) on.fateDelete.run(fate.hostId, keyBlob(fate.keyHi, fate.keyLo));
   for (const fate of batch.fates) putFate(on, fate);
   for (const row of batch.robots) putRobots(on, row);
   for (const row of batch.content) putContent(on, row);
@@ -582,17 +560,25 @@ function keysOf(bytes: Buffer): Uint32Array {
 
 function putContent(on: Statements, row: ContentRow): void {
   const simhash = row.words > 0 ? keyBlob(row.simhashHi, row.simhashLo) : null;
-  on.contentPut.run(row.id, row.hash, row.url, Math.round(row.fetchedAtMs), row.payloadSha1, row.textHash ?? null, simhash, row.words);
+  const { textHash = null, sketch = null } = row;
+  on.contentPut.run(row.id, row.hash, row.url, Math.round(row.fetchedAtMs), row.payloadSha1, textHash, simhash, sketch, row.words);
 }
 
 function contentFromRow(row: Row): ContentRow {
+  return {
+    ...printFromRow(row),
+    sketch: (row['sketch'] as Buffer | null) ?? undefined,
+    url: row['url'] as string,
+    fetchedAtMs: row['fetched_at_ms'] as number,
+    payloadSha1: row['payload_sha1'] as string,
+  };
+}
+
+function printFromRow(row: Row): ContentPrint {
   const simhash = row['simhash'] as Buffer | null;
   return {
     id: row['id'] as number,
     hash: row['hash'] as Buffer,
-    url: row['url'] as string,
-    fetchedAtMs: row['fetched_at_ms'] as number,
-    payloadSha1: row['payload_sha1'] as string,
     textHash: (row['text_hash'] as Buffer | null) ?? undefined,
     simhashHi: simhash?.readUInt32BE(0) ?? 0,
     simhashLo: simhash?.readUInt32BE(4) ?? 0,
@@ -615,7 +601,7 @@ function decodeQueues(text: string): HostQueue[] {
   });
 }
 
-function hostFromRow(row: Row): HostRecord {
+export function hostFromRow(row: Row): HostRecord {
   return {
     id: row['id'] as number,
     key: row['key'] as string,
@@ -642,7 +628,7 @@ function hostFromRow(row: Row): HostRecord {
   };
 }
 
-function pageFromRow(row: Row): PageRow {
+export function pageFromRow(row: Row): PageRow {
   const key = row['key'] as Buffer;
   const simhash = row['simhash'] as Buffer | null;
   return {
@@ -672,6 +658,35 @@ function pageFromRow(row: Row): PageRow {
     attempts: row['attempts'] as number,
     bodyBytes: row['body_bytes'] as number,
     durationMs: row['duration_ms'] as number,
+  };
+}
+
+export function fateFromRow(row: Row): FateRow {
+  const key = row['key'] as Buffer;
+  return {
+    hostId: row['host_id'] as number,
+    keyHi: key.readUInt32BE(0),
+    keyLo: key.readUInt32BE(4),
+    reason: row['reason'] as DropReason,
+    atMs: row['at_ms'] as number,
+    url: row['url'] as string,
+    via: row['via'] as string,
+    depth: row['depth'] as number,
+  };
+}
+
+/** Of a row of robots joined with its body. */
+export function robotsFromRow(row: Row): RobotsRow {
+  return {
+    origin: row['origin'] as string,
+    state: row['state'] as string,
+    status: row['status'] as number,
+    body: (row['body'] as Buffer | null) ?? undefined,
+    bodySha256: row['body_sha256'] as string,
+    fetchedAtMs: row['fetched_at_ms'] as number,
+    expiresAtMs: row['expires_at_ms'] as number,
+    failingSinceMs: row['failing_since_ms'] as number,
+    failures: row['failures'] as number,
   };
 }
 

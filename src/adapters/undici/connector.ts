@@ -3,10 +3,15 @@
  *
  * The name of the origin decides SNI and the certificate's name; the address decides where the packets go. After the connection stands,
  * the socket's peer is compared with the address: another peer means `address-changed`, and the socket is destroyed unused.
+ *
+ * Through a proxy the address is the proxy's: TLS to it when it wants that, then CONNECT to the origin's host and port and TLS to the origin inside
+ * (RFC 9110 section 9.3.6); for an http origin the connection to the proxy is the connection, and requests name the whole URL (RFC 9112 section 3.2.2).
  */
 import net from 'node:net';
 import tls from 'node:tls';
 import type { TransportEnd } from '../../ports/transport.ts';
+import type { SiteProxy } from './sites.ts';
+import { openTunnel } from './tunnel.ts';
 
 type FailureCode = Extract<TransportEnd, { kind: 'error' }>['code'];
 
@@ -28,6 +33,8 @@ export interface TlsOptions {
   readonly insecure: boolean;
   /** Certificate authorities in PEM, in place of the built-in ones. */
   readonly ca?: string | readonly string[];
+  /** Stands in for `ca`: made once, since the reading of a hundred authorities takes milliseconds. */
+  readonly secureContext?: tls.SecureContext;
 }
 
 /** Sessions kept for resumption, so that a host visited again needs half a handshake; the oldest leaves first. */
@@ -57,6 +64,8 @@ export interface ConnectRequest {
   readonly dial: Dial;
   readonly tls: TlsOptions;
   readonly sessions: TlsSessions;
+  /** `address` is then the proxy's. */
+  readonly proxy?: SiteProxy | undefined;
 }
 
 export type Connected = (failure: ConnectFailure | undefined, socket: net.Socket | undefined) => void;
@@ -70,9 +79,10 @@ export function dialTcp(options: { readonly host: string; readonly port: number 
 /** Calls `connected` once. Returns a function that gives up (idempotent): `connected` then gets `aborted` with the reason. */
 export function connectTo(request: ConnectRequest, connected: Connected): (failure: ConnectFailure) => void {
   const url = new URL(request.origin);
+  const { proxy } = request;
   const secure = url.protocol === 'https:';
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
-  const tcp = request.dial({ host: request.address, port });
+  const tcp = request.dial({ host: request.address, port: proxy?.port ?? port });
   let socket: net.Socket = tcp;
   let settled = false;
 
@@ -95,11 +105,22 @@ export function connectTo(request: ConnectRequest, connected: Connected): (failu
       fail(new ConnectFailure('address-changed', `connected to ${peer}, not to ${request.address}`));
       return;
     }
-    if (!secure) {
-      succeed();
-      return;
-    }
-    socket = startTls(request, tcp, url.hostname);
+    if (proxy?.secure === true) {
+      socket = startTls(request, tcp, proxy.host, `proxy ${proxy.host}:${proxy.port}`);
+      socket.once('secureConnect', onHop).on('error', onError);
+    } else onHop();
+  };
+  /** To the server itself, or to the proxy in front of it. */
+  const onHop = (): void => {
+    if (settled) return;
+    if (!secure) succeed();
+    else if (proxy === undefined) onTunnel();
+    else
+      openTunnel(socket, `${url.hostname}:${port}`, proxy.authorization, (refused) => (refused === undefined ? onTunnel() : fail(refused)));
+  };
+  const onTunnel = (): void => {
+    if (settled) return;
+    socket = startTls(request, socket, url.hostname, `${request.origin} ${request.address}`);
     socket.once('secureConnect', succeed).on('error', onError);
   };
 
@@ -108,17 +129,17 @@ export function connectTo(request: ConnectRequest, connected: Connected): (failu
 }
 
 /** The handshake begins only once the peer's address is proven. */
-function startTls(request: ConnectRequest, tcp: net.Socket, hostname: string): tls.TLSSocket {
-  const key = `${request.origin} ${request.address}`;
+function startTls(request: ConnectRequest, under: net.Socket, hostname: string, key: string): tls.TLSSocket {
   const session = request.sessions.get(key);
   const name = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   const socket = tls.connect({
-    socket: tcp,
+    socket: under,
     host: name,
     // No SNI for an IP literal (RFC 6066 section 3); the certificate is then checked for the address.
     ...(net.isIP(name) === 0 ? { servername: name.endsWith('.') ? name.slice(0, -1) : name } : {}),
     ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: !request.tls.insecure,
+    ...(request.tls.secureContext === undefined ? {} : { secureContext: request.tls.secureContext }),
     ...(request.tls.ca === undefined ? {} : { ca: typeof request.tls.ca === 'string' ? request.tls.ca : [...request.tls.ca] }),
     ...(session === undefined ? {} : { session }),
   });

@@ -21,6 +21,7 @@ import type { Dispatcher, Client as UndiciClient } from 'undici';
 import type { Transport, TransportEnd, TransportHandler, TransportRequest } from '../../ports/transport.ts';
 import type { Dial, TlsOptions } from './connector.ts';
 import { ConnectFailure, connectTo, dialTcp, TlsSessions } from './connector.ts';
+import { type Site, SiteBook, type SiteProxy } from './sites.ts';
 
 /**
  * The client alone: the package's index also loads fetch, WebSocket, caches and mocks, which doubles the time a thread takes to start. The version is
@@ -40,12 +41,16 @@ export interface UndiciTransportOptions {
   readonly insecureTls?: boolean;
   /** Certificate authorities in PEM, in place of the built-in ones. */
   readonly ca?: string | readonly string[];
+  /** What is another for single hosts; asked once for each connection. Undefined: nothing is. */
+  readonly site?: (hostKey: string) => Site | undefined;
   /** Opens the TCP connection; tests play a lying network with it. */
   readonly dial?: Dial;
 }
 
 /** TLS sessions kept for resumption. */
 const TLS_SESSIONS_MAX = 10_000;
+/** 407 (RFC 9110 section 15.5.8): the proxy's own word, which says nothing of the host. */
+const PROXY_REFUSES = 407;
 /** A server that says it keeps a connection for n seconds is believed n - 1: its clock runs while our request travels. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;
 
@@ -73,6 +78,7 @@ class UndiciTransport implements Transport {
       dial: options.dial ?? dialTcp,
       tls: { insecure: options.insecureTls ?? false, ...(options.ca === undefined ? {} : { ca: options.ca }) },
       sessions: new TlsSessions(TLS_SESSIONS_MAX),
+      sites: new SiteBook(options.site),
       openSockets: 0,
       idle: (connection) => this.#onIdle(connection),
       socketClosed: (connection) => this.#onSocketClosed(connection),
@@ -160,6 +166,7 @@ interface Shared {
   readonly dial: Dial;
   readonly tls: TlsOptions;
   readonly sessions: TlsSessions;
+  readonly sites: SiteBook;
   openSockets: number;
   readonly idle: (connection: Connection) => void;
   readonly socketClosed: (connection: Connection) => void;
@@ -173,6 +180,8 @@ class Connection {
   dropped = false;
   readonly #shared: Shared;
   readonly #client: Client;
+  readonly #tls: TlsOptions;
+  readonly #proxy: SiteProxy | undefined;
   readonly #exchanges = new Set<Exchange>();
   #socket: net.Socket | undefined;
   #remoteAddress = '';
@@ -184,6 +193,9 @@ class Connection {
     this.origin = origin;
     this.address = address;
     this.#shared = shared;
+    const site = shared.sites.of(origin);
+    this.#tls = site?.tls ?? shared.tls;
+    this.#proxy = site?.proxy;
     this.#client = new Client(origin, {
       pipelining: 1,
       allowH2: false,
@@ -202,6 +214,11 @@ class Connection {
     this.#exchanges.add(exchange);
     exchange.dispatchTo(this.#client);
     return () => exchange.abort('aborted', 'broken off by the caller');
+  }
+
+  /** The proxy that requests are handed to as a whole, since they are not tunnelled through it. */
+  get forwarder(): SiteProxy | undefined {
+    return this.origin.startsWith('http:') ? this.#proxy : undefined;
   }
 
   get remoteAddress(): string {
@@ -239,8 +256,9 @@ class Connection {
   }
 
   #connect(callback: (...outcome: [null, net.Socket] | [Error, null]) => void): void {
-    const { dial, tls, sessions } = this.#shared;
-    this.#giveUpConnecting = connectTo({ origin: this.origin, address: this.address, dial, tls, sessions }, (failure, socket) => {
+    const { dial, sessions } = this.#shared;
+    const wanted = { origin: this.origin, address: this.address, dial, tls: this.#tls, sessions, proxy: this.#proxy };
+    this.#giveUpConnecting = connectTo(wanted, (failure, socket) => {
       this.#giveUpConnecting = undefined;
       if (socket === undefined) callback(failure ?? new ConnectFailure('connect-failed', 'no socket'), null);
       else {
@@ -286,7 +304,11 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   dispatchTo(client: Client): void {
     this.#watch(this.#request.connectTimeoutMs);
-    client.dispatch({ method: 'GET', path: this.#request.path, headers: flatten(this.#request.headers) }, this);
+    const { path, headers, origin } = this.#request;
+    const { forwarder } = this.#connection;
+    const flat = flatten(headers);
+    if (forwarder?.authorization !== undefined) flat.push('Proxy-Authorization', forwarder.authorization);
+    client.dispatch({ method: 'GET', path: forwarder === undefined ? path : origin + path, headers: flat }, this);
     this.#isDispatched = true;
   }
 
@@ -312,9 +334,13 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _headers: unknown, statusText?: string): void {
     if (this.#phase !== 'head' || status < 200) return;
+    if (status === PROXY_REFUSES && this.#connection.forwarder !== undefined) {
+      this.abort('connect-failed', 'the proxy wants a user name and a password, or others');
+      return;
+    }
     this.#phase = 'body';
     this.#watch(this.#request.stallTimeoutMs);
-    this.#call(() => this.#handler.onHead(status, statusText ?? '', latin1Headers(controller), this.#connection.remoteAddress));
+    this.#call(() => this.#handler.onHead(status, latin1Text(statusText ?? ''), latin1Headers(controller), this.#connection.remoteAddress));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
@@ -391,6 +417,11 @@ function flatten(headers: TransportRequest['headers']): string[] {
   const flat: string[] = [];
   for (const [name, value] of headers) flat.push(name, value);
   return flat;
+}
+
+/** The bytes of a reason phrase, which undici has read as UTF-8; bytes that are no UTF-8 are lost to it. */
+function latin1Text(utf8: string): string {
+  return /^[ -~]*$/.test(utf8) ? utf8 : Buffer.from(utf8, 'utf8').toString('latin1');
 }
 
 /** Names and values as they came; undici's own record of them is lower-cased, merged and read as UTF-8. */

@@ -391,3 +391,17 @@ function hasIpv6(): boolean {
     ]).status === 0
   );
 }
+
+test('the reason phrase comes to the byte, as latin-1 text', async () => {
+  const server = await startRawServer(() => [
+    { send: Buffer.from('HTTP/1.1 404 Página perdida\r\nContent-Length: 0\r\n\r\n', 'utf8').toString('latin1') },
+  ]);
+  try {
+    await withTransport({}, async (transport) => {
+      const { status, statusText } = await ask(transport, server.origin);
+      assert.deepEqual([status, Buffer.from(statusText, 'latin1').toString('utf8')], [404, 'Página perdida']);
+    });
+  } finally {
+    await server.close();
+  }
+});
