@@ -1,18 +1,21 @@
 /**
  * The politeness ledger: one record when a request begins, one when it ends, so that a judge can replay offline what a crawl did to each host
- * and address, and an open can turn the last moments into debts (PROTOCOL section 4). Format: docs/LEDGER.md.
+ * and address, and an open can turn the last moments into debts (PROTOCOL section 4). Beside them stands what a judge needs to know: the
+ * configuration, the blocklist, each robots.txt body once, which robots.txt came into force when, and a mark in each commit whose chained hash
+ * covers all bytes before it. Format: docs/LEDGER.md.
  *
  * Frame: u16 length of the payload, u8 type, payload, u32 CRC-32 over all before it; little-endian. Segments begin with a header record.
  * Invariant: decode(encode(x)) = x, except that a path over LEDGER_PATH_BYTES_MAX is cut and says so.
  * Not here: which gap is owed, files, the judging. Cost: a start record 0.8 µs, an end record 0.3 µs; reading 1.3 µs a record.
  */
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { assert, PortolanError } from '../core/errors.ts';
 import type { OutcomeCode } from '../core/reasons.ts';
 import type { EpochMs, MonoMs } from '../core/time.ts';
 import type { ReadBytes } from './segment-writer.ts';
 
-export const LEDGER_FORMAT_VERSION = 1;
+export const LEDGER_FORMAT_VERSION = 2;
 /** Longer paths are cut and marked: verify then cannot judge them by robots.txt. */
 export const LEDGER_PATH_BYTES_MAX = 16_384;
 const MAGIC = 0x4c50_4f50; // "POPL" in the order of the file
@@ -26,16 +29,48 @@ const LOOP_TEXT_LENGTH_MAX = 32;
 const TYPE_HEADER = 1;
 const TYPE_START = 2;
 const TYPE_END = 3;
+const TYPE_BODY = 4;
+const TYPE_ROBOTS = 5;
+const TYPE_MARK = 6;
+const FLAG_OPENS = 1;
+const FLAG_PRIOR = 2;
 const FLAG_HTTPS = 1;
 const FLAG_ROBOTS = 2;
 const FLAG_PATH_CUT = 4;
 const FLAG_HAS_ROBOTS_HASH = 8;
+const FLAG_HAS_PATH_HASH = 16;
 const FLAG_HAS_RETRY_AFTER = 1;
 const FLAG_HAS_OWED = 2;
+const FLAG_PEER_IS_ADDRESS = 4;
+const FLAG_HAS_PEER = 8;
+const FLAG_FINAL = 16;
+/** Bytes of a body that one record takes. */
+const BODY_PART_BYTES = 60_000;
+export const LEDGER_BODY_BYTES_MAX = 2 * 1_048_576;
+export const LEDGER_BODY_KINDS = ['config', 'robots', 'blocklist'] as const;
+export type LedgerBodyKind = (typeof LEDGER_BODY_KINDS)[number];
+export const LEDGER_ROBOTS_STATES = ['rules', 'allow-all', 'deny-all', 'last-good'] as const;
+export type LedgerRobotsState = (typeof LEDGER_ROBOTS_STATES)[number];
+const CHAIN_HASH_BYTES = 32;
+/** The peer of an exchange when it is the address of its start record. */
+export const PEER_IS_ADDRESS = '=';
+
+/** A place in the ledger of a shard with the chained hash (segment-chain.ts) of the segment's bytes before it. */
+export interface LedgerPrior {
+  readonly segment: number;
+  readonly length: number;
+  readonly chain: string;
+}
 
 /** First record of each segment and of each incarnation of a shard; ties monotonic times to a boot and to wall time. */
 export interface LedgerHeader {
   readonly kind: 'header';
+  /** true: the shard was opened at this moment, nothing is in flight, leases are numbered anew. false: a segment begins. */
+  readonly opens: boolean;
+  /** Number of the last durable commit when the shard was opened; −1 in format 1. */
+  readonly commitSeq: number;
+  /** Opens: the ledger's mark of that commit. Otherwise the end of the segment before. Undefined when there is none. */
+  readonly prior?: LedgerPrior | undefined;
   readonly shard: number;
   /** Identifies the span in which monotonic times compare: one boot of a machine, or one simulation. */
   readonly bootId: string;
@@ -59,6 +94,8 @@ export interface LedgerStart {
   readonly path: string;
   /** true when the path was longer than LEDGER_PATH_BYTES_MAX. Set by the encoder. */
   readonly pathCut?: boolean;
+  /** First 16 hex digits of the SHA-256 of the whole path, when it was cut. Set by the encoder. */
+  readonly pathHash?: string;
   /** Address that is connected to. */
   readonly address: string;
   /** Gap owed after the previous exchange with this host, 0 … 2^32 - 1 ms, and the name of the rule that set it. */
@@ -83,15 +120,95 @@ export interface LedgerEnd {
   readonly owedMs?: number | undefined;
   readonly outcome: OutcomeCode | 'aborted';
   readonly bodyBytes: number;
+  /** Peer of the socket that answered, undefined when none did; PEER_IS_ADDRESS, without bytes, when it is the start's address, as it must be. */
+  readonly peer?: string | undefined;
+  /** true: the URL ended with this exchange, there is no other attempt, and `outcome` is what its page row says. */
+  readonly isFinal?: boolean | undefined;
 }
 
-export type LedgerRecord = LedgerHeader | LedgerStart | LedgerEnd;
+/**
+ * A part of a text that other records name by its hash. A configuration or blocklist is in force from its last part on. A body that is longer
+ * than LEDGER_BODY_BYTES_MAX has 0 parts: its hash only.
+ */
+export interface LedgerBody {
+  readonly kind: 'body';
+  readonly what: LedgerBodyKind;
+  /** First 16 hex digits of the SHA-256 of the whole body. */
+  readonly hash: string;
+  readonly part: number;
+  readonly parts: number;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * A robots.txt came into force for an origin. It stands directly before the end record of the exchange that answered, except when another
+ * shard asked (hops > 0) or nobody answered in time.
+ */
+export interface LedgerRobots {
+  readonly kind: 'robots';
+  /** scheme://host[:port] that was asked first. */
+  readonly origin: string;
+  readonly state: LedgerRobotsState;
+  /** Redirects before the answer. */
+  readonly hops: number;
+  /** HTTP status of the answer; 0 when there was none. */
+  readonly status: number;
+  readonly epochMs: EpochMs;
+  /** For how long it is good, 0 … 2^32 - 1 ms. */
+  readonly validMs: number;
+  /** Of the body in force; undefined without one. */
+  readonly hash?: string | undefined;
+}
+
+/** Stands at the end of what a commit makes durable. `chain` is the chained hash of the segment's bytes before this record. */
+export interface LedgerMark {
+  readonly kind: 'mark';
+  readonly commitSeq: number;
+  readonly monoMs: MonoMs;
+  readonly epochMs: EpochMs;
+  readonly chain: string;
+}
+
+export type LedgerRecord = LedgerHeader | LedgerStart | LedgerEnd | LedgerBody | LedgerRobots | LedgerMark;
+
+/** The name of a body in the ledger. */
+export function ledgerHash(bytes: Uint8Array | string): string {
+  return hash('sha256', bytes, 'hex').slice(0, 16);
+}
+
+/** The records of one body, in order; each gives its bytes to the encoder at once, since they share nothing. */
+export function* ledgerBodyParts(what: LedgerBodyKind, bytes: Uint8Array, name = ledgerHash(bytes)): Iterable<LedgerBody> {
+  const parts = bytes.length > LEDGER_BODY_BYTES_MAX ? 0 : Math.max(1, Math.ceil(bytes.length / BODY_PART_BYTES));
+  for (let part = 0; part < Math.max(1, parts); part++) {
+    const piece = parts === 0 ? NO_BYTES : bytes.subarray(part * BODY_PART_BYTES, (part + 1) * BODY_PART_BYTES);
+    yield { kind: 'body', what, hash: name, part, parts, bytes: piece };
+  }
+}
+
+const NO_BYTES = new Uint8Array(0);
 
 /** Encodes into one buffer of its own: each result is valid until the next call. */
 export class LedgerEncoder {
   readonly #bytes: Buffer = Buffer.allocUnsafeSlow(FRAME_BYTES_MAX);
   readonly #view: DataView = new DataView(this.#bytes.buffer);
   #at = 0;
+
+  encode(record: LedgerRecord): Uint8Array {
+    switch (record.kind) {
+      case 'header':
+        return this.header(record);
+      case 'start':
+        return this.start(record);
+      case 'end':
+        return this.end(record);
+      case 'body':
+        return this.body(record);
+      case 'robots':
+        return this.robots(record);
+      case 'mark':
+        return this.mark(record);
+    }
+  }
 
   header(record: LedgerHeader): Uint8Array {
     this.#at = PREFIX_BYTES;
@@ -100,6 +217,13 @@ export class LedgerEncoder {
     this.#u32(record.shard);
     this.#f64(record.monoMs);
     this.#f64(record.epochMs);
+    this.#u8((record.opens ? FLAG_OPENS : 0) | (record.prior === undefined ? 0 : FLAG_PRIOR));
+    this.#f64(record.commitSeq);
+    if (record.prior !== undefined) {
+      this.#u32(record.prior.segment);
+      this.#f64(record.prior.length);
+      this.#chain(record.prior.chain);
+    }
     this.#shortText(record.bootId);
     this.#shortText(record.configVersion);
     this.#longText(record.agent);
@@ -113,13 +237,15 @@ export class LedgerEncoder {
       (record.scheme === 'https' ? FLAG_HTTPS : 0) |
         (record.what === 'robots' ? FLAG_ROBOTS : 0) |
         (pathCut ? FLAG_PATH_CUT : 0) |
-        (record.robotsHash === undefined ? 0 : FLAG_HAS_ROBOTS_HASH),
+        (record.robotsHash === undefined ? 0 : FLAG_HAS_ROBOTS_HASH) |
+        (pathCut ? FLAG_HAS_PATH_HASH : 0),
     );
     this.#f64(record.lease);
     this.#f64(record.monoMs);
     this.#f64(record.epochMs);
     this.#u32(record.gapOwedMs);
     if (record.robotsHash !== undefined) this.#hash(record.robotsHash);
+    if (pathCut) this.#hash(ledgerHash(record.path));
     this.#shortText(record.gapRule);
     this.#shortText(record.address);
     this.#longText(record.hostKey);
@@ -129,7 +255,15 @@ export class LedgerEncoder {
 
   end(record: LedgerEnd): Uint8Array {
     this.#at = PREFIX_BYTES;
-    this.#u8((record.retryAfterMs === undefined ? 0 : FLAG_HAS_RETRY_AFTER) | (record.owedMs === undefined ? 0 : FLAG_HAS_OWED));
+    const isAddress = record.peer === PEER_IS_ADDRESS;
+    const hasPeer = record.peer !== undefined && !isAddress;
+    this.#u8(
+      (record.retryAfterMs === undefined ? 0 : FLAG_HAS_RETRY_AFTER) |
+        (record.owedMs === undefined ? 0 : FLAG_HAS_OWED) |
+        (isAddress ? FLAG_PEER_IS_ADDRESS : 0) |
+        (hasPeer ? FLAG_HAS_PEER : 0) |
+        (record.isFinal === true ? FLAG_FINAL : 0),
+    );
     this.#f64(record.lease);
     this.#f64(record.durationMs);
     this.#f64(record.bodyBytes);
@@ -137,7 +271,41 @@ export class LedgerEncoder {
     if (record.retryAfterMs !== undefined) this.#u32(record.retryAfterMs);
     if (record.owedMs !== undefined) this.#u32(record.owedMs);
     this.#shortText(record.outcome);
+    if (hasPeer) this.#shortText(record.peer!);
     return this.#close(TYPE_END);
+  }
+
+  body(record: LedgerBody): Uint8Array {
+    this.#at = PREFIX_BYTES;
+    this.#u8(LEDGER_BODY_KINDS.indexOf(record.what));
+    this.#u16(record.part);
+    this.#u16(record.parts);
+    this.#hash(record.hash);
+    this.#bytes.set(record.bytes, this.#at);
+    this.#at += record.bytes.length;
+    return this.#close(TYPE_BODY);
+  }
+
+  robots(record: LedgerRobots): Uint8Array {
+    this.#at = PREFIX_BYTES;
+    this.#u8(record.hash === undefined ? 0 : FLAG_HAS_ROBOTS_HASH);
+    this.#u8(LEDGER_ROBOTS_STATES.indexOf(record.state));
+    this.#u8(record.hops);
+    this.#u16(record.status);
+    this.#f64(record.epochMs);
+    this.#u32(record.validMs);
+    if (record.hash !== undefined) this.#hash(record.hash);
+    this.#longText(record.origin);
+    return this.#close(TYPE_ROBOTS);
+  }
+
+  mark(record: LedgerMark): Uint8Array {
+    this.#at = PREFIX_BYTES;
+    this.#f64(record.commitSeq);
+    this.#f64(record.monoMs);
+    this.#f64(record.epochMs);
+    this.#chain(record.chain);
+    return this.#close(TYPE_MARK);
   }
 
   #close(type: number): Uint8Array {
@@ -174,6 +342,15 @@ export class LedgerEncoder {
     assert(hex.length === 16, 'a robots hash is 16 hex digits');
     this.#bytes.write(hex, this.#at, 'hex');
     this.#at += 8;
+  }
+
+  /** The text of a chain, `hex:hex`, as 64 bytes. */
+  #chain(text: string): void {
+    const [blocks = '', tail = ''] = text.split(':');
+    assert(blocks.length === CHAIN_HASH_BYTES * 2 && tail.length === CHAIN_HASH_BYTES * 2, 'a chained hash is two SHA-256 in hex');
+    this.#bytes.write(blocks, this.#at, 'hex');
+    this.#bytes.write(tail, this.#at + CHAIN_HASH_BYTES, 'hex');
+    this.#at += 2 * CHAIN_HASH_BYTES;
   }
 
   #shortText(text: string): void {
@@ -291,6 +468,15 @@ export class LedgerReader implements Iterable<LedgerRecord> {
       case TYPE_END:
         record = this.#endRecord();
         break;
+      case TYPE_BODY:
+        record = this.#body(at, payloadEnd);
+        break;
+      case TYPE_ROBOTS:
+        record = this.#robots(at);
+        break;
+      case TYPE_MARK:
+        record = this.#mark();
+        break;
       default:
         throw this.#damaged(at, `a record of unknown type ${type}`);
     }
@@ -313,7 +499,21 @@ export class LedgerReader implements Iterable<LedgerRecord> {
     const shard = this.#u32();
     const monoMs = this.#f64();
     const epochMs = this.#f64();
-    return { kind: 'header', shard, bootId: this.#shortText(), monoMs, epochMs, configVersion: this.#shortText(), agent: this.#longText() };
+    const flags = version === 1 ? FLAG_OPENS : this.#u8();
+    const commitSeq = version === 1 ? -1 : this.#f64();
+    const prior = flags & FLAG_PRIOR ? { segment: this.#u32(), length: this.#f64(), chain: this.#chain() } : undefined;
+    return {
+      kind: 'header',
+      opens: (flags & FLAG_OPENS) !== 0,
+      commitSeq,
+      ...(prior === undefined ? {} : { prior }),
+      shard,
+      bootId: this.#shortText(),
+      monoMs,
+      epochMs,
+      configVersion: this.#shortText(),
+      agent: this.#longText(),
+    };
   }
 
   #start(): LedgerStart {
@@ -323,6 +523,7 @@ export class LedgerReader implements Iterable<LedgerRecord> {
     const epochMs = this.#f64();
     const gapOwedMs = this.#u32();
     const robotsHash = flags & FLAG_HAS_ROBOTS_HASH ? this.#hash() : undefined;
+    const pathHash = flags & FLAG_HAS_PATH_HASH ? this.#hash() : undefined;
     const gapRule = this.#shortText();
     const address = this.#shortText();
     const hostKey = this.#longText();
@@ -335,6 +536,7 @@ export class LedgerReader implements Iterable<LedgerRecord> {
       hostKey,
       path,
       ...(flags & FLAG_PATH_CUT ? { pathCut: true } : {}),
+      ...(pathHash === undefined ? {} : { pathHash }),
       address,
       gapOwedMs,
       gapRule,
@@ -353,6 +555,7 @@ export class LedgerReader implements Iterable<LedgerRecord> {
     const retryAfterMs = flags & FLAG_HAS_RETRY_AFTER ? this.#u32() : undefined;
     const owedMs = flags & FLAG_HAS_OWED ? this.#u32() : undefined;
     const outcome = this.#shortText() as LedgerEnd['outcome'];
+    const peer = flags & FLAG_HAS_PEER ? this.#shortText() : flags & FLAG_PEER_IS_ADDRESS ? PEER_IS_ADDRESS : undefined;
     return {
       kind: 'end',
       lease,
@@ -362,7 +565,42 @@ export class LedgerReader implements Iterable<LedgerRecord> {
       ...(owedMs === undefined ? {} : { owedMs }),
       outcome,
       bodyBytes,
+      ...(peer === undefined ? {} : { peer }),
+      ...(flags & FLAG_FINAL ? { isFinal: true } : {}),
     };
+  }
+
+  #body(at: number, payloadEnd: number): LedgerBody {
+    const what = LEDGER_BODY_KINDS[this.#u8()];
+    if (what === undefined) throw this.#damaged(at, 'a body of unknown kind');
+    const part = this.#u16();
+    const parts = this.#u16();
+    const name = this.#hash();
+    const from = this.#take(Math.max(0, payloadEnd - this.#end));
+    return { kind: 'body', what, hash: name, part, parts, bytes: this.#bytes.subarray(from, payloadEnd) };
+  }
+
+  #robots(at: number): LedgerRobots {
+    const flags = this.#u8();
+    const state = LEDGER_ROBOTS_STATES[this.#u8()];
+    if (state === undefined) throw this.#damaged(at, 'a robots.txt in an unknown state');
+    const hops = this.#u8();
+    const status = this.#u16();
+    const epochMs = this.#f64();
+    const validMs = this.#u32();
+    const bodyHash = flags & FLAG_HAS_ROBOTS_HASH ? this.#hash() : undefined;
+    const origin = this.#longText();
+    return { kind: 'robots', origin, state, hops, status, epochMs, validMs, ...(bodyHash === undefined ? {} : { hash: bodyHash }) };
+  }
+
+  #mark(): LedgerMark {
+    return { kind: 'mark', commitSeq: this.#f64(), monoMs: this.#f64(), epochMs: this.#f64(), chain: this.#chain() };
+  }
+
+  #chain(): string {
+    const at = this.#take(2 * CHAIN_HASH_BYTES);
+    const hex = this.#bytes.toString('hex', at, at + 2 * CHAIN_HASH_BYTES);
+    return `${hex.slice(0, 2 * CHAIN_HASH_BYTES)}:${hex.slice(2 * CHAIN_HASH_BYTES)}`;
   }
 
   #u8(): number {

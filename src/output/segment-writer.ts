@@ -30,8 +30,8 @@ export interface SegmentSeries {
   readonly maxBytes: number;
   /** Bytes held before they are handed to the store. Default SEGMENT_BUFFER_BYTES. */
   readonly bufferBytes?: number;
-  /** First bytes of each segment (warcinfo record, ledger header). Counted in its length. */
-  readonly head?: (name: string, segment: number) => Uint8Array;
+  /** First bytes of each segment (warcinfo record, ledger header). Counted in its length. `before`: the end of the segment it goes on from. */
+  readonly head?: (name: string, segment: number, before: SegmentMark | undefined) => Uint8Array;
   /** End of the last whole unit in the first `length` bytes, `from` being an end of a unit; used on segments whose end is in doubt. */
   readonly wholeLength?: (read: ReadBytes, from: number, length: number) => number;
   /** What lies beyond the mark at open: 'cut' (default) or 'keep' whole units (the ledger, which is replayed). */
@@ -74,8 +74,11 @@ export interface SegmentOpenReport {
 }
 
 export interface SegmentWriter {
-  /** Appends one unit. The bytes are copied: the caller may use its buffer again. Throws PORTOLAN_DISK_*. */
-  append(bytes: Uint8Array): SegmentPosition;
+  /**
+   * Appends one unit. The bytes are copied: the caller may use its buffer again. `stays`: it goes behind the unit before it, even when the
+   * segment is full. Throws PORTOLAN_DISK_*.
+   */
+  append(bytes: Uint8Array, stays?: boolean): SegmentPosition;
   /** Hands everything appended to the store (for files: to the operating system). */
   flush(): void;
   /** Flushes, makes all of it durable and resolves to the mark of the moment it was called. */
@@ -114,6 +117,7 @@ class BufferedSegmentWriter implements SegmentWriter {
   #buffered = 0;
   #segment: Segment;
   #full: Segment[] = [];
+  #before: SegmentMark | undefined;
   #syncing: Promise<void> = Promise.resolve();
   #failure: unknown;
   #open = true;
@@ -125,10 +129,10 @@ class BufferedSegmentWriter implements SegmentWriter {
     this.#full = [...unsynced];
   }
 
-  append(bytes: Uint8Array): SegmentPosition {
+  append(bytes: Uint8Array, stays = false): SegmentPosition {
     this.#assertUsable();
     const length = this.#segment.length + this.#buffered;
-    if (length > 0 && length + bytes.length > this.#series.maxBytes) this.#rotate();
+    if (!stays && length > 0 && length + bytes.length > this.#series.maxBytes) this.#rotate();
     if (this.#segment.length + this.#buffered === 0) this.#begin();
     const offset = this.#segment.length + this.#buffered;
     this.#put(bytes);
@@ -169,7 +173,7 @@ class BufferedSegmentWriter implements SegmentWriter {
 
   #begin(): void {
     const { head } = this.#series;
-    if (head !== undefined) this.#put(head(this.#segment.name, this.#segment.number));
+    if (head !== undefined) this.#put(head(this.#segment.name, this.#segment.number, this.#before));
   }
 
   #put(bytes: Uint8Array): void {
@@ -200,6 +204,7 @@ class BufferedSegmentWriter implements SegmentWriter {
     this.flush();
     assert(this.#full.length < SEGMENT_UNSYNCED_COUNT_MAX, `fewer than ${SEGMENT_UNSYNCED_COUNT_MAX} full segments wait for a sync`);
     const full = this.#segment;
+    this.#before = this.mark();
     this.#full.push(full);
     this.#segment = newSegment(this.#series, full.number + 1);
     this.#series.onRotate?.(full.name);

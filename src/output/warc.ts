@@ -1,5 +1,5 @@
 /**
- * WARC 1.1 records (ISO 28500:2017), each its own gzip member.
+ * WARC 1.1 records (ISO 28500:2017), each its own gzip member, or plain when the files are not to be compressed.
  *
  * One exchange becomes two records, `response` (or `revisit`) first and `request` after it, so that the offset of what was appended is the
  * offset of the response. The block of a response is the HTTP head (http-head.ts) and the body as it came over the wire: transfer coding
@@ -95,6 +95,8 @@ export interface WarcEncoderOptions {
   readonly random: Random;
   /** Deflate level of what is not compressed yet, 1 … 9. Default 1: level 3 costs as much again and gains under 1 % on HTML. */
   readonly level?: number;
+  /** Default true; false leaves records as they are, one behind the other. */
+  readonly gzip?: boolean;
 }
 
 /** Larger records are stored as they are: deflating blocks the thread for about 8 ms per MB. */
@@ -112,12 +114,14 @@ type RevisitProfile = typeof IDENTICAL_PAYLOAD | typeof NOT_MODIFIED;
 export class WarcEncoder {
   readonly #random: Random;
   readonly #level: number;
+  readonly #gzip: boolean;
   #record: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);
   #out: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);
 
   constructor(options: WarcEncoderOptions) {
     this.#random = options.random;
     this.#level = options.level ?? 1;
+    this.#gzip = options.gzip ?? true;
     assert(this.#level >= 1 && this.#level <= 9, 'a deflate level is 1 … 9');
   }
 
@@ -192,6 +196,7 @@ export class WarcEncoder {
   }
 
   #member(record: Uint8Array, deflate: boolean, into: Buffer, at: number): number {
+    if (!this.#gzip) return copyPieces([record], into, at);
     const deflated = deflate ? deflateRecord(record, this.#level) : undefined;
     return deflated === undefined ? writeStoredMember(record, into, at) : writeDeflatedMember(record, deflated, into, at);
   }

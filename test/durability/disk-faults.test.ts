@@ -75,7 +75,13 @@ const SERIES: readonly FaultSeries[] = [
     says: /PORTOLAN_DISK_FULL/,
     places: [1],
   },
-  { name: 'the report cannot be written', inject: 'write:error=ENOSPC', files: ['report.json'], says: /PORTOLAN_DISK_FULL/, places: [1] },
+  {
+    name: 'the report cannot be written',
+    inject: 'write:error=ENOSPC',
+    files: ['report.json.draft'],
+    says: /PORTOLAN_DISK_FULL/,
+    places: [1],
+  },
 ];
 
 /** False when the run was over before the N-th call: there was nothing to fail. */

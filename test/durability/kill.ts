@@ -1,7 +1,7 @@
 /**
  * Kills a crawl with SIGKILL to its whole process group, again and again, and starts the same command again, until it has ended by itself.
  * The server is a process of its own and remembers everything; test/durability/judge.ts says what the crawl owes. After every kill
- * `portolan status DIR --recount` must find nothing unaccounted for.
+ * `portolan status DIR --recount` must find nothing unaccounted for, and at the end `portolan verify DIR` nothing that was not allowed.
  *
  *   node test/durability/kill.ts [--kills 1000] [--seed 1] [--shape TEXT] [--jobs 2] [--keep] [-- flag…]
  *
@@ -19,6 +19,7 @@ import { parseArgs } from 'node:util';
 import { AccessLog } from '../support/access-log.ts';
 import { capture, type ProcessEnd, portolan, type RunningProcess, start } from '../support/process.ts';
 import { type Seeded, seeded } from '../support/seeded.ts';
+import { verified } from '../support/verified.ts';
 import { judgeKills, type Kill, type KillJudgement } from './judge.ts';
 import { type KillWeb, type KillWebOptions, killWeb } from './kill-web.ts';
 import { SHAPES, type Shape } from './shapes.ts';
@@ -129,6 +130,7 @@ async function killUntilDone(options: KillCrawlOptions, web: KillWeb, port: numb
     complaints.push(...(await warc.atEnd()));
     complaints.push(...(await complaintsOfNoMore(crawl, logFile)));
   }
+  if (options.program === undefined) complaints.push(...(await complaintsOfVerify(out)));
   writeFileSync(join(options.dir, 'kills.json'), JSON.stringify(kills, null, 1));
   await sleep(100); // the server notices closed connections
   const crawlDelayMs = web.crawlDelayMs(port);
@@ -163,6 +165,12 @@ async function complaintsOfNoMore(
   const after = AccessLog.read(logFile).entries().length;
   const complaints = code === 0 ? [] : [`started again after its end the crawl ended with ${code}: ${stderr}`];
   return after === before ? complaints : [...complaints, `started again after its end the crawl made ${after - before} requests`];
+}
+
+/** What the ledger of all lives together shows. */
+async function complaintsOfVerify(out: string): Promise<readonly string[]> {
+  const { findings } = await verified(out);
+  return findings.map(({ kind, text }) => `verify: ${kind}: ${text}`);
 }
 
 function crawlFlags(seedsFile: string, out: string, gapMs: number, delayFactor: number): readonly string[] {
