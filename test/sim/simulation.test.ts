@@ -1,0 +1,126 @@
+/** The simulator itself: the same run twice, kills, faults, an end for every phase two, and checkers that see what is wrong. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { simulate } from '../../src/compose-sim.ts';
+import { NO_FAULTS } from '../../src/sim/faults.ts';
+import type { SimulationOptions, SimulationResult } from '../../src/sim/run.ts';
+import { WEB_PRESETS } from '../../src/sim/web/options.ts';
+import { faultLoop } from './fault-loop.ts';
+import { MINUTE, simConfig, swarmOptions, TINY_WEB } from './swarm-options.ts';
+
+/** Hosts that answer, so that no run waits for hours of virtual time. */
+const WEB = { ...TINY_WEB, sites: 6, hosts: {}, pages: { missing: 0.05, redirect: 0.05, 'near-copy': 0.05 } };
+const BASE: SimulationOptions = { config: simConfig({ run: { shards: 2 } }), web: WEB, seed: 11, seedCount: 2 };
+
+function assertClean(result: SimulationResult): void {
+  assert.deepEqual(result.findingLines, [], `seed ${result.seed}`);
+  assert.equal(result.overall.unaccounted, 0);
+}
+
+describe('a simulated crawl', () => {
+  it('of one seed is the same run twice, and of another seed another one', async () => {
+    const [one, two, other] = [await simulate(BASE), await simulate(BASE), await simulate({ ...BASE, seed: 12 })];
+    assert.equal(one.eventHash, two.eventHash);
+    assert.deepEqual(one.totals, two.totals);
+    assert.equal(one.tookMs, two.tookMs);
+    assert.notEqual(one.eventHash, other.eventHash);
+    assertClean(one);
+    assertClean(other);
+  });
+
+  it('with faults is the same run twice as well', async () => {
+    const options = swarmOptions(8);
+    const [one, two] = [await simulate(options), await simulate(options)];
+    assert.ok(one.starts > 1, 'the seed has kills');
+    assert.equal(one.eventHash, two.eventHash);
+    assert.deepEqual(one.faults, two.faults);
+  });
+
+  it('finishes with every link admitted and every row counted, and waits for nothing in real time', async () => {
+    const result = await simulate(BASE);
+    assert.equal(result.reason, 'finished');
+    assert.equal(result.overall.queued, 0);
+    assert.ok(result.recount !== undefined && result.recount.keys.length === result.overall.admitted);
+    assert.ok(result.tookMs > MINUTE, 'pauses of a second a host add up');
+    assertClean(result);
+  });
+
+  it('killed again and again admits the same URLs as one that never was (R-D2)', async () => {
+    const plain = await simulate(BASE);
+    for (const powerCuts of [0, 1]) {
+      const faults = { ...NO_FAULTS, untilMs: 30 * MINUTE, killEveryMs: 12_000, downMsMax: 5_000, powerCuts };
+      const killed = await simulate({ ...BASE, faults });
+      assert.ok(killed.starts > 2, `${killed.starts} starts`);
+      assert.deepEqual(killed.recount?.keys, plain.recount?.keys);
+      assert.deepEqual(killed.recount?.pages, plain.recount?.pages);
+      assertClean(killed);
+    }
+  });
+
+  it('goes the same way when rows of ended URLs are not kept and hosts are packed into numbers', async () => {
+    // Links alone: no body is a copy of another, which is all that the rows would be asked for.
+    const web = { ...WEB, body: 'links' as const, pages: { missing: 0.05, redirect: 0.05 } };
+    const [kept, packed] = [await simulate({ ...BASE, web }), await simulate({ ...BASE, web, checkRows: false, keepOutput: false })];
+    assert.equal(packed.eventHash, kept.eventHash);
+    assert.deepEqual(packed.totals, kept.totals);
+    assertClean(packed);
+  });
+
+  it('whose time is up ends in an orderly way and keeps what waits', async () => {
+    const result = await simulate({ ...BASE, forMs: 20_000 });
+    assert.equal(result.reason, 'time-limit');
+    assert.ok(result.tookMs >= 20_000 && result.tookMs < MINUTE);
+    assert.ok(result.overall.queued > 0);
+    assertClean(result);
+  });
+
+  it('does not depend on how its shards are divided among threads to admit what there is', async () => {
+    const keys: (readonly string[] | undefined)[] = [];
+    for (const threads of [1, 3]) keys.push((await simulate({ ...BASE, threads })).recount?.keys);
+    assert.ok(keys[0] !== undefined && keys[0].length > 30);
+    assert.deepEqual(keys[0], keys[1]);
+  });
+
+  it('of a web without end or mercy keeps every law', async () => {
+    assertClean(await simulate({ ...BASE, web: { ...WEB_PRESETS.hostile, sites: 6 }, seed: 3, forMs: 20 * MINUTE }));
+  });
+});
+
+describe('the fault loop', () => {
+  it('ends with the same URLs whichever operation of storage failed (R-D2)', async () => {
+    const { tried, failures } = await faultLoop(3, 101);
+    assert.deepEqual(failures, []);
+    assert.ok(tried >= 3, `${tried} operations failed in turn`);
+  });
+});
+
+describe('what seeds have found', () => {
+  it('seed 212: a robots.txt that stalls or breaks off half-way is no answer, and nothing is fetched by it (R-D1)', async () => {
+    // The half that arrives of `User-agent: *\nDisallow: /` allows everything.
+    const web = { ...WEB, robots: { 'deny-all': 1 } };
+    const faults = { ...NO_FAULTS, untilMs: 5 * MINUTE, netStall: 0.5, netReset: 0.5 };
+    const result = await simulate({ ...BASE, web, faults });
+    assert.ok((result.faults['net-stall'] ?? 0) + (result.faults['net-reset'] ?? 0) > 0);
+    assert.ok((result.overall.dropped['robots-disallowed'] ?? 0) > 0);
+    assert.equal(result.overall.fetched['ok'] ?? 0, 0);
+    assertClean(result);
+  });
+});
+
+describe('the checkers', () => {
+  it('see a crawler that takes shorter pauses than its configuration says', async () => {
+    // The watch is told of a delay of two seconds; the engine runs with one.
+    const told = simConfig({ politeness: { delay: 2_000, delayFactor: 0 } });
+    const result = await simulate({ ...BASE, watchConfig: told, config: simConfig({ politeness: { delay: 1_000, delayFactor: 0 } }) });
+    assert.ok((result.findings.gap ?? 0) > 0);
+    assert.ok((result.findings['address-gap'] ?? 0) > 0);
+  });
+});
+
+describe('seeds of the swarm', () => {
+  for (const seed of [1, 5, 7, 8, 23]) {
+    it(`seed ${seed} runs to its end without a finding`, async () => {
+      assertClean(await simulate(swarmOptions(seed)));
+    });
+  }
+});
