@@ -1,54 +1,105 @@
 /** `portolan crawl`: resolve the configuration, run, report. Ctrl-C once ends in an orderly way, twice at once (the state survives both). */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { runCrawl } from '../compose.ts';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { WarmThreads } from '../adapters/node/threads.ts';
+import type { CrawlReport } from '../compose.ts';
+import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../core/errors.ts';
-import { type CrawlFlags, resolveConfig } from './crawl-options.ts';
+import { Crawl } from '../library/crawl.ts';
+import { requireSeeds, resolveCrawl } from './crawl-config.ts';
+import type { CrawlFlags } from './crawl-options.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
-import { createProgress } from './progress.ts';
-import { describe, reportOf } from './report.ts';
+import { createProgress, type ProgressMode } from './progress.ts';
+import { describe, type Report, reportJson, reportOf } from './report.ts';
+import { reportHtml } from './report-html.ts';
 
-export async function crawl(seeds: readonly string[], flags: CrawlFlags): Promise<number> {
-  const config = resolveConfig(seeds, flags);
+export async function crawl(seeds: readonly string[], flags: CrawlFlags, warm?: WarmThreads): Promise<number> {
+  const resolved = resolveCrawl(seeds, flags);
+  requireSeeds(resolved, flags);
+  const { config, notices } = resolved;
   const mode = flags.json === true ? 'json' : flags.quiet === true ? 'quiet' : 'human';
-  const progress = createProgress(mode, () => performance.now());
-  const handle = await runCrawl(config, { force: flags.force === true, events: progress });
+  return (await crawlWith(config, { mode, force: flags.force === true, notices, tellsEnd: true, ...(warm === undefined ? {} : { warm }) }))
+    .code;
+}
+
+export interface CrawlRun {
+  readonly mode: ProgressMode;
+  readonly force: boolean;
+  /** Said before anything begins, in mode human alone. */
+  readonly notices: readonly string[];
+  /** Whether mode human closes with the report in words. */
+  readonly tellsEnd: boolean;
+  /** Threads that were started ahead. */
+  readonly warm?: WarmThreads;
+}
+
+export interface CrawlEnd {
+  readonly code: number;
+  readonly report: Report;
+  /** Gives SIGINT and SIGTERM back, for who goes on with something else. */
+  release(): void;
+}
+
+/** One run with progress, interrupts and both report files. */
+export async function crawlWith(config: Config, { mode, force, notices, tellsEnd, warm }: CrawlRun): Promise<CrawlEnd> {
+  const progress = createProgress(mode);
+  if (mode === 'human') for (const notice of notices) progress.notice(-1, notice);
+  let told: CrawlReport | undefined;
+  const crawl = new Crawl(config, { force }, { warm, events: progress, ended: (report) => (told = report) });
   let interrupts = 0;
   const interrupt = (): void => {
     interrupts++;
     if (interrupts > 1) process.exit(EXIT.interrupted);
-    progress.end();
-    if (mode === 'human') process.stderr.write('portolan: stopping: exchanges in flight end first; once more stops at once\n');
-    handle.stop();
+    if (mode === 'human') progress.notice(-1, 'stopping: exchanges in flight end first; once more stops at once');
+    crawl.stop();
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);
-  const ended = await handle.ended;
-  process.off('SIGINT', interrupt);
-  process.off('SIGTERM', interrupt);
+  const release = (): void => {
+    process.off('SIGINT', interrupt);
+    process.off('SIGTERM', interrupt);
+  };
+  // The handlers stay for good: a second signal that comes while the report is written ends with the exit code of an interrupt as well.
+  try {
+    await crawl.run();
+  } catch (error) {
+    // A crawl that has failed has a report all the same; one that could not begin has none.
+    if (told === undefined) {
+      release();
+      throw error;
+    }
+  }
+  const ended = told!;
   progress.end();
   const report = reportOf(ended);
-  if (ended.error === undefined) writeReport(join(ended.dir, 'report.json'), report);
-  if (mode === 'json') process.stdout.write(`${JSON.stringify({ event: 'end', ...report })}\n`);
+  if (ended.error === undefined) {
+    writeReport(join(ended.dir, 'report.json'), reportJson(report));
+    writeReport(join(ended.dir, 'report.html'), reportHtml(report));
+  }
+  if (mode === 'json') process.stdout.write(`${JSON.stringify({ event: 'end', ...report, atMs: Date.now() })}\n`);
   if (ended.error !== undefined) {
     const { code, message, remedy, stack } = ended.error;
     process.stderr.write(`portolan: ${code}: ${message}${remedy === '' ? '' : `\n  what to do: ${remedy}`}\n`);
     if (code === 'PORTOLAN_INTERNAL' || code === 'PORTOLAN_ENGINE_INVARIANT') process.stderr.write(`${stack}\n`);
-    return exitCodeOf(code);
+    return { code: exitCodeOf(code), report, release };
   }
-  if (mode === 'human') process.stderr.write(`${describe(report, ended.dir)}\n`);
-  if (report.unaccounted !== 0) return EXIT.unaccounted;
-  return ended.reason === 'stopped' ? EXIT.interrupted : EXIT.finished;
+  if (mode === 'human' && tellsEnd) process.stderr.write(`${describe(report, ended.dir)}\n`);
+  if (report.unaccounted !== 0) return { code: EXIT.unaccounted, report, release };
+  return { code: ended.reason === 'stopped' ? EXIT.interrupted : EXIT.finished, report, release };
 }
 
-function writeReport(file: string, report: unknown): void {
+/** Whole or not at all: a reader never finds half a report. */
+function writeReport(file: string, text: string): void {
+  const draft = `${file}.draft`;
   try {
-    writeFileSync(file, `${JSON.stringify(report, undefined, 2)}\n`);
+    writeFileSync(draft, text);
+    renameSync(draft, file);
   } catch (error) {
+    rmSync(draft, { force: true });
     const full = (error as NodeJS.ErrnoException).code === 'ENOSPC';
     throw new PortolanError(
       full ? 'PORTOLAN_DISK_FULL' : 'PORTOLAN_DISK_FAILED',
-      `report.json cannot be written: ${(error as Error).message}`,
+      `${basename(file)} cannot be written: ${(error as Error).message}`,
       {
         cause: error,
         remedy: 'make space or make the directory writable; the crawl itself is safe',

@@ -8,6 +8,8 @@ export const EXIT = {
   state: 3,
   disk: 4,
   unaccounted: 5,
+  /** `verify` has found a violation. */
+  impolite: 6,
   /** --max-time or --max-pages ended the run before the crawl was finished. */
   limit: 0,
   interrupted: 130,
@@ -15,13 +17,20 @@ export const EXIT = {
 
 export function exitCodeOf(code: ErrorCode | 'PORTOLAN_INTERNAL'): number {
   if (
+    code.startsWith('PORTOLAN_USAGE') ||
     code.startsWith('PORTOLAN_CONFIG') ||
     code.startsWith('PORTOLAN_SEED') ||
     code.startsWith('PORTOLAN_BLOCKLIST') ||
-    code === 'PORTOLAN_RUNTIME_TOO_OLD'
+    code.startsWith('PORTOLAN_DEMO') ||
+    code === 'PORTOLAN_CONTROL_INVALID' ||
+    code === 'PORTOLAN_RUNTIME_TOO_OLD' ||
+    code === 'PORTOLAN_LIBRARY_MISUSE' ||
+    code === 'PORTOLAN_HOOKS_INVALID' ||
+    code === 'PORTOLAN_HOOKS_FAILED'
   )
     return EXIT.usage;
-  if (code.startsWith('PORTOLAN_STATE')) return EXIT.state;
+  // Of a crawl that is there, and cannot be reached.
+  if (code.startsWith('PORTOLAN_STATE') || code.startsWith('PORTOLAN_CONTROL')) return EXIT.state;
   if (code.startsWith('PORTOLAN_DISK') || code === 'PORTOLAN_STORE_COMMIT_FAILED') return EXIT.disk;
   return EXIT.internal;
 }

@@ -1,7 +1,15 @@
-/** The closing report: report.json in the crawl's directory and a few lines for people. */
+/** The closing report: report.json in the crawl's directory (docs/REPORT.md explains each field) and a few lines for people. */
 
+import { type RowFigures, reportRows } from '../adapters/sqlite/report-rows.ts';
 import type { CrawlReport } from '../compose.ts';
 import { overall, sum } from '../engine/accounting.ts';
+import { durationInWords } from '../engine/eta.ts';
+import { hostExceptions } from '../engine/host-rules.ts';
+import { errorsOf, pagesOf } from '../engine/measurements.ts';
+import { shardFile } from '../thread-data.ts';
+import { bytes, count, kinds, pause, rate } from './numbers.ts';
+
+const SEEDS_MAX = 100;
 
 export function reportOf(report: CrawlReport) {
   const all = overall(report.statuses.map((status) => status.totals));
@@ -25,6 +33,11 @@ export function reportOf(report: CrawlReport) {
     startedAt: new Date(report.startedAtMs).toISOString(),
     endedAt: new Date(report.endedAtMs).toISOString(),
     seconds: (report.endedAtMs - report.startedAtMs) / 1_000,
+    ranSeconds: (report.series.points.at(-1)?.[0] ?? 0) / 1_000,
+    seeds: report.config.seeds.slice(0, SEEDS_MAX),
+    seedCount: report.config.seeds.length,
+    exceptions: hostExceptions(report.config),
+    scope: report.config.scope.mode as string,
     found: all.found,
     known: all.known,
     rejected: all.rejected,
@@ -34,7 +47,8 @@ export function reportOf(report: CrawlReport) {
     fetched: all.fetched,
     dropped: all.dropped,
     unaccounted: all.unaccounted,
-    pages: (all.fetched['ok'] ?? 0) + (all.fetched['truncated'] ?? 0) + (all.fetched['not-modified'] ?? 0),
+    pages: pagesOf(all.fetched),
+    errors: errorsOf(all.fetched),
     requests: total('requests'),
     robotsRequests: total('robotsRequests'),
     wireBytes: total('wireBytes'),
@@ -51,7 +65,28 @@ export function reportOf(report: CrawlReport) {
     hostsApart: report.statuses.reduce((a, status) => a + status.apartHosts, 0),
     shards: report.shards,
     error: report.error === undefined ? undefined : { code: report.error.code, message: report.error.message },
+    rows: rowsOf(report),
+    series: report.series,
   };
+}
+
+/** Figures of single pages and hosts, from the rows of the shards. After a failure of storage nothing is read. */
+function rowsOf(report: CrawlReport): RowFigures {
+  const totals = report.statuses.map((status) => status.totals);
+  const isReadable = report.error === undefined;
+  return reportRows({
+    files: isReadable ? Array.from({ length: report.shards }, (_, shard) => shardFile(report.dir, shard)) : [],
+    pageRows: isReadable ? sum(overall(totals).fetched) : 0,
+    hostRows: report.statuses.reduce((a, status) => a + status.hosts, 0),
+    nowMs: () => performance.now(),
+  });
+}
+
+/** For people too: one key a line, but arrays of numbers on one. */
+export function reportJson(report: Report): string {
+  // A line break within brackets is none of a string: those are escaped.
+  const rows = /\[\n\s+(-?[\d.e+-]+(?:,\n\s+-?[\d.e+-]+)*)\n\s+\]/g;
+  return `${JSON.stringify(report, undefined, 2).replace(rows, (_, numbers: string) => `[${numbers.replace(/\n\s+/g, ' ')}]`)}\n`;
 }
 
 /** Hit rate of the resolver cache, 0 … 1; literals and fixed answers count as hits. */
@@ -63,7 +98,7 @@ function dnsOf(metrics: Readonly<Record<string, number>>) {
 
 export type Report = ReturnType<typeof reportOf>;
 
-const ENDINGS: Readonly<Record<string, string>> = {
+export const ENDINGS: Readonly<Record<string, string>> = {
   finished: 'The crawl is finished',
   'page-limit': 'The page limit is reached; run again with a higher one to go on',
   'time-limit': 'The time limit is reached; run the same command again to go on',
@@ -72,20 +107,43 @@ const ENDINGS: Readonly<Record<string, string>> = {
 };
 
 export function describe(report: Report, dir: string): string {
-  const counts = (of: Readonly<Record<string, number>>): string =>
-    Object.entries(of)
-      .filter(([, n]) => n !== 0)
-      .sort((a, b) => b[1] - a[1])
-      .map(([name, n]) => `${name} ${n}`)
-      .join(', ') || 'none';
-  return [
-    `${ENDINGS[report.reason] ?? report.reason} (${report.seconds.toFixed(1)} s).`,
-    `found ${report.found} = known ${report.known} + rejected ${sum(report.rejected)} + admitted ${report.admitted} + in transit ${report.inTransit}`,
-    `admitted ${report.admitted} = queued ${report.queued} + fetched ${sum(report.fetched)} + dropped ${sum(report.dropped)}; unaccounted ${report.unaccounted}`,
-    `fetched: ${counts(report.fetched)}`,
-    `dropped: ${counts(report.dropped)}`,
-    `rejected: ${counts(report.rejected)}`,
-    `${report.requests} requests (${report.robotsRequests} for robots.txt) to ${report.hosts} hosts, ${(report.wireBytes / 1e6).toFixed(1)} MB over the wire`,
-    `results in ${dir}: warc/, pages/, ledger/, state/, report.json`,
-  ].join('\n');
+  const line = (label: string, text: string): string => `  ${label.padEnd(10)} ${text}`;
+  const rejected = sum(report.rejected);
+  const fetched = sum(report.fetched);
+  const dropped = sum(report.dropped);
+  const { series, rows } = report;
+  const isResumed = series.runs.length > 1;
+  const speed = rate(report.pages / Math.max(0.001, report.ranSeconds));
+  const lines = [
+    `${ENDINGS[report.reason] ?? report.reason}: ${count(report.pages)} pages from ${count(report.hosts)} ${report.hosts === 1 ? 'host' : 'hosts'} in ${durationInWords(report.ranSeconds * 1_000)}${isResumed ? ` over ${series.runs.length} runs` : ''} (${speed}/s).`,
+    line(
+      'links',
+      `${count(report.found)} found = ${count(report.known)} known + ${count(rejected)} rejected + ${count(report.admitted)} admitted + ${count(report.inTransit)} in transit`,
+    ),
+    line(
+      'URLs',
+      `${count(report.admitted)} admitted = ${count(report.queued)} queued + ${count(fetched)} fetched + ${count(dropped)} dropped; unaccounted ${count(report.unaccounted)}`,
+    ),
+    line('fetched', kinds(report.fetched) || 'none'),
+    line('dropped', kinds(report.dropped) || 'none'),
+    line('rejected', kinds(report.rejected) || 'none'),
+    line(
+      'traffic',
+      `${count(report.requests)} requests (${count(report.robotsRequests)} for robots.txt), ${bytes(report.wireBytes)} over the wire, ${bytes(report.bodyBytes)} decoded`,
+    ),
+  ];
+  for (const { hosts, what, reason } of report.exceptions) lines.push(line('excepted', `${what} for ${hosts}: ${reason}`));
+  const copies = report.exactDuplicates + report.nearDuplicates;
+  if (copies > 0) lines.push(line('copies', `${count(report.exactDuplicates)} exact, ${count(report.nearDuplicates)} near`));
+  if (report.hostsApart > 0)
+    lines.push(line('set apart', `${count(report.hostsApart)} hosts that ask for a longer pause than the crawl waits for`));
+  if (rows.hosts !== undefined && rows.hosts.waiting.length > 0 && report.queued > 0) lines.push(line('waits for', slowest(rows)));
+  return [...lines, line('results', `${dir}: report.html, report.json, pages/, warc/, ledger/, state/`)].join('\n');
+}
+
+/** The host that needs longest for its queue at its present pause. */
+function slowest({ hosts }: RowFigures): string {
+  const [first] = [...(hosts?.waiting ?? [])].sort((a, b) => b.queued * b.owedMs - a.queued * a.owedMs);
+  if (first === undefined) return '';
+  return `${first.key} with ${count(first.queued)} URLs, one every ${pause(first.owedMs)} (${first.gapRule})`;
 }

@@ -1,4 +1,4 @@
-/** `portolan status`: the counts of the last commits, or with --recount every count derived again and compared with them. */
+/** `portolan status`: the counts of the last commits; with --recount every count derived again and compared with them; with --hosts lists of hosts. */
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -6,16 +6,31 @@ import { type RowCounts, recountRows } from '../adapters/sqlite/recount.ts';
 import { readCrawlMeta, readTotals } from '../compose.ts';
 import { emptyTotals, lawGaps, merge, overall, sum, type TotalsSnapshot } from '../engine/accounting.ts';
 import { shardFile } from '../thread-data.ts';
+import { openCrawlDir } from './crawl-dir.ts';
 import { EXIT } from './exit-codes.ts';
+import { hostCount, hostLists, hostListsJson, hostListsText } from './status-hosts.ts';
 
-export async function status(dirArgument: string, flags: { readonly recount?: boolean; readonly json?: boolean }): Promise<number> {
+export async function status(
+  dirArgument: string,
+  flags: { readonly hosts?: string | true; readonly recount?: boolean; readonly json?: boolean },
+): Promise<number> {
   const dir = resolve(dirArgument);
   const meta = readCrawlMeta(dir);
-  if (flags.recount === true) return recount(dir, meta.shards, flags.json === true);
+  const isJson = flags.json === true;
+  const code = flags.recount === true ? await recount(dir, meta.shards, isJson) : EXIT.finished;
+  if (flags.hosts !== undefined) hosts(dir, hostCount(flags.hosts), isJson);
+  if (flags.hosts !== undefined || flags.recount === true) return code;
   const all = overall(readTotals(dir, meta.shards));
-  if (flags.json === true) process.stdout.write(`${JSON.stringify(all)}\n`);
+  if (isJson) process.stdout.write(`${JSON.stringify(all)}\n`);
   else process.stdout.write(`${describe(all)}\n`);
   return all.unaccounted === 0 ? EXIT.finished : EXIT.unaccounted;
+}
+
+function hosts(dir: string, n: number, json: boolean): void {
+  const crawl = openCrawlDir(dir);
+  const now = Date.now();
+  const lists = hostLists(crawl, n, now);
+  process.stdout.write(json ? `${JSON.stringify(hostListsJson(lists))}\n` : hostListsText(lists, now));
 }
 
 async function recount(dir: string, shards: number, json: boolean): Promise<number> {
@@ -77,7 +92,7 @@ async function comparePages(dir: string, shard: number, rows: RowCounts, totals:
   const mark = rows.marks === '' ? undefined : ((JSON.parse(rows.marks) as { pages?: Mark }).pages ?? undefined);
   if (mark === undefined || totals.lostOutput > 0) return [];
   const findings: string[] = [];
-  const counts = { fetched: 0, dropped: 0, found: 0, rejected: {} as Record<string, number> };
+  const counts: LineCounts = { fetched: 0, dropped: 0, found: 0, again: [], rejected: {} };
   const keys = new Set<string>();
   for (let segment = 0; segment <= mark.segment; segment++) {
     const name = mark.name.replace(/\d{5}(?=\.jsonl$)/, String(segment).padStart(5, '0'));
@@ -88,15 +103,18 @@ async function comparePages(dir: string, shard: number, rows: RowCounts, totals:
     for await (const line of file.readLines()) {
       bytes += Buffer.byteLength(line) + 1;
       if (segment === mark.segment && bytes > mark.length) break;
-      countLine(JSON.parse(line) as PageLine, counts, keys, findings);
+      countLine(JSON.parse(line) as PageLine, counts, keys);
     }
   }
   const same = (what: string, counted: number, stored: number): void => {
     if (counted !== stored) findings.push(`${what}: ${stored} counted, ${counted} in pages.jsonl of shard ${shard}`);
   };
-  same('fetched', counts.fetched, sum(totals.fetched) + totals.reopened);
-  same('dropped', counts.dropped, sum(totals.dropped));
+  same('fetched', counts.fetched, sum(totals.fetched) + totals.reopened + (totals.putBackPages ?? 0));
+  same('dropped', counts.dropped, sum(totals.dropped) + (totals.putBackDrops ?? 0));
   same('extracted', counts.found, totals.extracted);
+  // What retry has put back may end once more.
+  const putBack = (totals.putBackPages ?? 0) + (totals.putBackDrops ?? 0);
+  for (const key of counts.again.slice(putBack)) findings.push(`${key} has two outcomes in pages.jsonl`);
   for (const reason of Object.keys(merge([counts.rejected, totals.finderRejected])))
     same(`rejected(${reason})`, counts.rejected[reason] ?? 0, totals.finderRejected[reason] ?? 0);
   return findings;
@@ -108,17 +126,21 @@ interface PageLine {
   readonly links?: { readonly found: number; readonly rejected: Readonly<Record<string, number>> };
 }
 
-function countLine(
-  line: PageLine,
-  counts: { fetched: number; dropped: number; found: number; rejected: Record<string, number> },
-  keys: Set<string>,
-  findings: string[],
-): void {
+interface LineCounts {
+  fetched: number;
+  dropped: number;
+  found: number;
+  /** Keys of lines that are not the first of their URL. */
+  readonly again: string[];
+  readonly rejected: Record<string, number>;
+}
+
+function countLine(line: PageLine, counts: LineCounts, keys: Set<string>): void {
   if (line.outcome === 'dropped') counts.dropped++;
   else counts.fetched++;
   // A redirect may be opened again by its own chain; any other outcome stands once.
   if (line.outcome !== 'redirect') {
-    if (keys.has(line.key)) findings.push(`${line.key} has two outcomes in pages.jsonl`);
+    if (keys.has(line.key)) counts.again.push(line.key);
     keys.add(line.key);
   }
   counts.found += line.links?.found ?? 0;

@@ -1,0 +1,143 @@
+/**
+ * Where an export goes: standard output, or a file that appears whole or not at all (written under another name, synced, renamed; an interrupt or an error
+ * removes what there is). A reader of standard output that goes away (`| head`) ends the export silently.
+ */
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { PortolanError } from '../../core/errors.ts';
+
+/** Thrown by `write` when nobody reads any more. */
+export class ReaderGone extends Error {}
+
+export interface Sink {
+  /** Resolves when more may be written. Throws PORTOLAN_DISK_* or ReaderGone. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** The whole is there. */
+  finish(): Promise<void>;
+  /** Nothing is left of it. Idempotent; does nothing after `finish`. */
+  discard(): void;
+}
+
+export function openSink(file: string): Sink {
+  return file === '-' ? new OutputSink() : openFileSink(file);
+}
+
+/** A sink whose earlier bytes may be written over: an archive knows the head of an entry only at its end. */
+export interface FileSink extends Sink {
+  /** Bytes written so far. */
+  readonly length: number;
+  patch(offset: number, bytes: Uint8Array): void;
+}
+
+export function openFileSink(file: string): FileSink {
+  return new RenamedFile(file);
+}
+
+class RenamedFile implements FileSink {
+  readonly #file: string;
+  readonly #temporary: string;
+  #fd: number | undefined;
+  length = 0;
+
+  constructor(file: string) {
+    this.#file = file;
+    this.#temporary = `${file}.${process.pid}.part`;
+    this.#fd = onDisk(file, () => openSync(this.#temporary, 'w'));
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    const fd = this.#fd;
+    if (fd === undefined) return;
+    onDisk(this.#file, () => {
+      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at, bytes.length - at, this.length + at);
+    });
+    this.length += bytes.length;
+    // Signals are heard between two pieces.
+    await new Promise((done) => setImmediate(done));
+  }
+
+  patch(offset: number, bytes: Uint8Array): void {
+    const fd = this.#fd;
+    if (fd !== undefined) onDisk(this.#file, () => writeSync(fd, bytes, 0, bytes.length, offset));
+  }
+
+  async finish(): Promise<void> {
+    const fd = this.#fd;
+    if (fd === undefined) return;
+    onDisk(this.#file, () => {
+      fsyncSync(fd);
+      closeSync(fd);
+      this.#fd = undefined;
+      renameSync(this.#temporary, this.#file);
+    });
+  }
+
+  discard(): void {
+    if (this.#fd === undefined) return;
+    closeSync(this.#fd);
+    this.#fd = undefined;
+    rmSync(this.#temporary, { force: true });
+  }
+}
+
+class OutputSink implements Sink {
+  #failure: NodeJS.ErrnoException | undefined;
+
+  constructor() {
+    process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+      this.#failure ??= error;
+    });
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    await new Promise<void>((done) => process.stdout.write(bytes, () => done()));
+    await new Promise((done) => setImmediate(done));
+    if (this.#failure?.code === 'EPIPE' || process.stdout.destroyed) throw new ReaderGone();
+    if (this.#failure !== undefined) throw diskError('standard output', this.#failure);
+  }
+
+  async finish(): Promise<void> {}
+
+  discard(): void {}
+}
+
+/** Does the work and finishes the sink; an interrupt or an error leaves nothing of it. Returns the exit code. */
+export async function untilDone(
+  sink: Sink,
+  codes: { readonly finished: number; readonly interrupted: number },
+  work: () => Promise<void>,
+): Promise<number> {
+  const interrupt = (): void => {
+    sink.discard();
+    process.exit(codes.interrupted);
+  };
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  try {
+    await work();
+    await sink.finish();
+    return codes.finished;
+  } catch (error) {
+    sink.discard();
+    if (error instanceof ReaderGone) return codes.finished;
+    throw error;
+  } finally {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  }
+}
+
+function onDisk<T>(file: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw diskError(file, error as NodeJS.ErrnoException);
+  }
+}
+
+export function diskError(file: string, error: NodeJS.ErrnoException): PortolanError {
+  const full = error.code === 'ENOSPC' || error.code === 'EDQUOT';
+  const denied = error.code === 'EACCES' || error.code === 'EROFS' || error.code === 'EPERM';
+  return new PortolanError(
+    full ? 'PORTOLAN_DISK_FULL' : denied ? 'PORTOLAN_DISK_READ_ONLY' : 'PORTOLAN_DISK_FAILED',
+    `${file} cannot be written: ${error.message}`,
+    { cause: error, remedy: 'make space, make the directory writable, or name another file with --out' },
+  );
+}
