@@ -14,6 +14,7 @@ import { cpus, release, tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { portolan } from '../test/support/process.ts';
+import { verified } from '../test/support/verified.ts';
 import { type Cost, measure } from './measure.ts';
 import { ensureWeb, type WebSummary } from './web/generate.ts';
 import { type Judgement, judgeWeb } from './web/judge.ts';
@@ -25,6 +26,8 @@ interface Run {
   readonly round: number;
   readonly cost: Cost;
   readonly judgement: Judgement;
+  /** What `portolan verify` says of its ledger; nothing of a crawler without one. */
+  readonly findings: readonly string[];
   /** (user + system) per 1,000 distinct expected pages. */
   readonly cpuSPer1000: number;
   /** Distinct expected pages over the wall time of the process, start-up included. */
@@ -57,8 +60,9 @@ async function crawlOnce(crawler: Run['crawler'], round: number, setting: Settin
     await nginx.stop();
     const judgement = judgeWeb(setting.web, nginx.accessLog);
     const useful = judgement.fetchedDistinct;
+    const findings = crawler === 'portolan' ? (await verified(out)).findings.map(({ kind, text }) => `${kind}: ${text}`) : [];
     return {
-      ...{ crawler, round, cost, judgement },
+      ...{ crawler, round, cost, judgement, findings },
       cpuSPer1000: useful === 0 ? Number.NaN : ((cost.userS + cost.systemS) / useful) * 1_000,
       pagesPerS: useful / cost.wallS,
     };
@@ -142,8 +146,9 @@ function provenance(dir: string) {
 
 /** What a run of Portolan did wrong; empty is a pass. */
 function faultsOf(run: Run, output: string): readonly string[] {
-  const { judgement, cost } = run;
+  const { judgement, cost, findings } = run;
   const faults = judgement.broken.map((rule) => `round ${run.round}: ${rule} ${JSON.stringify(judgement.samples)}`);
+  if (findings.length > 0) faults.push(`round ${run.round}: verify: ${findings.slice(0, 5).join('; ')}`);
   return cost.code === 0
     ? faults
     : [...faults, `round ${run.round}: exit code ${cost.code}: ${readFileSync(output, 'utf8').slice(-2_000)}`];

@@ -6,25 +6,9 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { FLAGS } from '../src/cli/crawl-options.ts';
-import { type ConfigKeyDoc, configKeyDocs } from '../src/config/key-docs.ts';
+import { type ConfigKeyDoc, configKeyDocs, hostKeyDocs, SECTIONS } from '../src/config/key-docs.ts';
 
 const FILE = new URL('../docs/CONFIG.md', import.meta.url);
-
-const SECTIONS: Readonly<Record<string, string>> = {
-  seeds: 'Where the crawl begins.',
-  agent: 'How the crawler introduces itself. `User-Agent` is `token/version (+contact)`; a mail address also stands in `From`.',
-  scope: 'Which URLs may be crawled. Seeds always may, and so may the host to which a seed redirects.',
-  limits: 'When to stop although there is more to do.',
-  politeness: 'How much a server is asked to bear. The gap after a fetch is the greatest that any rule asks for.',
-  frontier: 'How waiting URLs and hosts are ordered.',
-  fetch: 'One request and its bounds.',
-  dns: 'How names become addresses.',
-  net: 'Which addresses may be contacted beyond the public internet.',
-  robots: 'How robots.txt is kept. It is always obeyed.',
-  dedup: 'What counts as the same page.',
-  output: 'What is written, and where.',
-  run: 'How much of the machine is used.',
-};
 
 const HEAD = `# Configuration
 
@@ -54,7 +38,7 @@ and \`scope.exclude\`.
 `;
 
 export function renderConfigDoc(): string {
-  const bySection = Object.groupBy(configKeyDocs(), ({ key }) => key.split('.')[0]!);
+  const bySection = Object.groupBy([...configKeyDocs(), ...hostKeyDocs()], ({ key }) => key.split('.')[0]!);
   const sections = Object.entries(bySection).map(([name, keys]) => {
     const rows = keys!.map((key) => `| \`${key.key}\` | ${key.value} | ${cell(key.default)} | ${flagOf(key.key)} | ${meaningOf(key)} |`);
     return `## ${name}\n\n${SECTIONS[name] ?? ''}\n\n| key | value | default | flag | meaning |\n|---|---|---|---|---|\n${rows.join('\n')}\n`;

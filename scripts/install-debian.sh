@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the tests and benchmarks need beside Node and npm packages, on Debian and Ubuntu, when it is missing:
-#   nginx-light (the webs), unbound (the name server), wget2 (the crawler that the benchmark compares with), time (CPU of a process tree).
+#   nginx-light (the webs), unbound (the name server), wget2 (the crawler that the benchmark compares with), time (CPU of a process tree),
+#   chromium (looks at report.html).
 # Quiet; the package lists are fetched only when a package is not found without. Run as root, or with sudo at hand.
 #   scripts/install-debian.sh [PACKAGE…]      only these
 set -eu
@@ -14,7 +15,7 @@ command_of() { # the program by which a package is known to be there
 }
 
 PATH=$PATH:/usr/sbin:/sbin
-[ $# -gt 0 ] || set -- nginx-light unbound wget2 time
+[ $# -gt 0 ] || set -- nginx-light unbound wget2 time chromium
 missing=
 for package in "$@"; do
   command -v "$(command_of "$package")" >/dev/null 2>&1 || missing="$missing $package"

@@ -14,6 +14,34 @@ const article = (seed: number, visits: number, links: readonly string[] = []): W
   page('article', links, `${prose(seed, 300)} Visited ${visits} times.`);
 
 describe('copies', () => {
+  test('R-H1: the part of a page that was kept at the cap is no original, and bodies of a few bytes are copies like others', async (t) => {
+    const out = join(scratch(t), 'out');
+    const whole = `<!DOCTYPE html><title>part</title><p>${prose(5, 200)}`;
+    const bodies: Readonly<Record<string, string>> = { '/long': whole + prose(6, 200), '/part': whole, '/yes': 'yes', '/yes2': 'yes' };
+    const web = await webFor(t, {
+      name: 'parts.test',
+      address: '127.47.1.9',
+      page: ({ path }) => (path === '/' ? page('home', ['/long']) : { body: bodies[path] ?? '' }),
+    });
+    const at = (path: string): string => web.origin('parts.test') + path;
+    const config = { ...QUICK, fetch: { maxBody: Buffer.byteLength(whole) } };
+    const done = await crawl({ web, out, seeds: ['/long', '/part', '/yes', '/yes2'].map(at), config });
+    assert.equal(done.row(at('/long')).outcome, 'truncated');
+    assert.deepEqual([done.row(at('/part')).outcome, done.row(at('/part')).duplicateOf], ['ok', undefined]);
+    assert.equal(done.row(at('/yes2')).duplicateOf, at('/yes'));
+  });
+
+  test('a Refresh header leads on like a meta refresh', async (t) => {
+    const out = join(scratch(t), 'out');
+    const web = await webFor(t, {
+      name: 'refresh.test',
+      address: '127.47.1.10',
+      page: ({ path }) => (path === '/' ? { headers: { refresh: '5; url=/on' }, body: '<title>wait</title>' } : page('on')),
+    });
+    const done = await crawl({ web, out, seeds: [`${web.origin('refresh.test')}/`], config: QUICK });
+    assert.equal(done.row(`${web.origin('refresh.test')}/on`).via, `${web.origin('refresh.test')}/`);
+  });
+
   test('R-H1: a copy byte for byte names the first, and the WARC holds a revisit record in place of the body', async (t) => {
     const out = join(scratch(t), 'out');
     const web = await webFor(t, {
@@ -61,7 +89,7 @@ describe('copies', () => {
     assert.equal(done.row(`${web.origin(mirror)}/`).duplicateOf, `${web.origin('source.test')}/`);
   });
 
-  test('R-H1: empty bodies, tiny ones and error pages are nobody’s copy', async (t) => {
+  test('R-H1: empty bodies and error pages are nobody’s copy; tiny equal bodies are exact copies and no more', async (t) => {
     const web = await webFor(t, {
       name: 'empty.test',
       address: '127.47.3.1',
@@ -73,8 +101,13 @@ describe('copies', () => {
     });
     const done = await crawl({ web, out: join(scratch(t), 'out'), seeds: [`${web.origin('empty.test')}/`], config: QUICK });
     assert.equal(done.rows.length, 8);
-    assert.ok(done.rows.every((row) => row.duplicateOf === undefined && row.nearDuplicateOf === undefined));
-    assert.equal(done.report.exactDuplicates + done.report.nearDuplicates, 0);
+    const copies = done.rows.filter((row) => row.duplicateOf !== undefined);
+    assert.deepEqual(
+      copies.map((row) => [row.url, row.duplicateOf].sort()),
+      [[`${web.origin('empty.test')}/t1`, `${web.origin('empty.test')}/t2`]],
+    );
+    assert.ok(done.rows.every((row) => row.nearDuplicateOf === undefined));
+    assert.deepEqual([done.report.exactDuplicates, done.report.nearDuplicates], [1, 0]);
   });
 });
 

@@ -1,6 +1,7 @@
 /**
  * One crawl of the real program against servers of the test: writes a configuration file, starts `bin/portolan.js crawl --json` as a child, and
- * reads back everything it left: events, report.json, pages.jsonl, and `status --recount --json`, which must find nothing unaccounted for.
+ * reads back everything it left: events, report.json, pages.jsonl, `status --recount --json`, which must find nothing unaccounted for, and `verify`,
+ * which must find nothing that was not allowed.
  *
  * Unless a test says otherwise the crawl waits 50 ms per host, not at all per address, and may contact loopback addresses.
  */
@@ -12,6 +13,7 @@ import type { TestContext } from 'node:test';
 import type { ConfigInput } from '../../src/config/schema.ts';
 import { LedgerReader, type LedgerRecord, type LedgerStart } from '../../src/output/politeness-ledger.ts';
 import { capture, portolan, type RunningProcess, start } from '../support/process.ts';
+import { assertVerified } from '../support/verified.ts';
 import { startWebServer, type WebHost, type WebServer } from '../support/web-server.ts';
 
 export interface Row {
@@ -171,7 +173,10 @@ async function run(options: CrawlOptions, program: ReturnType<typeof portolan>):
   const last = JSON.stringify(events.findLast((event) => event.event === 'progress'));
   assert.ok(!hangs, `the crawl did not end within ${HANGS_MS} ms: ${last} ${JSON.stringify(noticesOf(events))} ${child.complaints()}`);
   if (end.signal === null) assert.equal(end.code, options.code ?? 0, `exit code; standard error: ${child.complaints()}`);
-  if (options.recount !== false) await recount(options.out);
+  if (options.recount !== false) {
+    await recount(options.out);
+    await assertVerified(options.out);
+  }
   const rows = readRows(options.out);
   return {
     code: end.code,

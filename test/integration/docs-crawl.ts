@@ -16,6 +16,7 @@ import { ALL_SITES, CLOSED_PREFIXES, cacheDir, type DocsWeb, SMALL_SITES, serveD
 import { readNginxLog } from '../support/nginx-log.ts';
 import { capture, portolan } from '../support/process.ts';
 import { startUnbound } from '../support/unbound.ts';
+import { assertVerified } from '../support/verified.ts';
 import { type DocsJudgement, judgeDocs } from './docs-judge.ts';
 
 export interface DocsCrawlOptions {
@@ -60,6 +61,7 @@ async function crawlByPortolan(web: DocsWeb, dns: string, dir: string, extra: re
   );
   const { code, stderr } = await capture(command, args);
   assert.equal(code, 0, `the crawl ended with ${code}: ${stderr}`);
+  await assertVerified(join(dir, 'out'));
 }
 
 async function crawlByWget2(web: DocsWeb, dir: string): Promise<void> {

@@ -115,6 +115,8 @@ function decoded(path: string): string {
 }
 
 function answerTo(site: DocsSite, path: string): Answer {
+  // nginx refuses a bare % before it knows the host: such a request stands in no log of a site.
+  if (/%(?![0-9a-f]{2})/i.test(path)) return { kind: 'missing' };
   const file = join(site.root, decoded(path));
   const stat = decoded(path).includes('\0') ? undefined : statSync(file, { throwIfNoEntry: false });
   if (stat === undefined || !file.startsWith(site.root)) return { kind: 'missing' };

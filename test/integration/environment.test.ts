@@ -178,12 +178,8 @@ describe('mistakes on the command line', () => {
     ['an unknown verb', ['crawll'], /unknown command 'crawll'/],
     ['a choice that is none', ['crawl', 'http://a.test/', '--scope', 'planet'], /--scope.*planet.*host.*domain.*prefix.*web/],
     ['a number that is none', ['crawl', 'http://a.test/', '--max-pages', 'many'], /--max-pages takes a number, not "many"/],
-    [
-      'a duration that is none',
-      ['crawl', 'http://a.test/', '--delay', '1 fortnight'],
-      /politeness\.delay: "1 fortnight" is not a duration/,
-    ],
-    ['a size that is none', ['crawl', 'http://a.test/', '--max-body', 'huge'], /fetch\.maxBody: "huge" is not a size/],
+    ['a duration that is none', ['crawl', 'http://a.test/', '--delay', '1 fortnight'], /--delay: "1 fortnight" is not a duration/],
+    ['a size that is none', ['crawl', 'http://a.test/', '--max-body', 'huge'], /--max-body: "huge" is not a size/],
     [
       'a pattern that does not compile',
       ['crawl', 'http://a.test/', '--include', '(open'],
@@ -233,10 +229,10 @@ describe('mistakes on the command line', () => {
     const key = await run('crawl', 'http://a.test/', ...out, '--config', file('bad.yaml', 'politeness:\n  dely: 2s\n'));
     assert.match(
       key.stderr,
-      /PORTOLAN_CONFIG_UNKNOWN_KEY: .*bad\.yaml: unknown key "politeness\.dely" \(did you mean "politeness\.delay"\?\)/,
+      /PORTOLAN_CONFIG_UNKNOWN_KEY: .*bad\.yaml:2: unknown key "politeness\.dely" \(did you mean "politeness\.delay"\?\)/,
     );
     const seed = await run('crawl', ...out, '--seeds', file('seeds.txt', '# seeds\nhttp://a.test/\n\nhttp://[broken\n'));
-    assert.match(seed.stderr, /PORTOLAN_SEED_INVALID: .*seeds\.txt line 4: /);
+    assert.match(seed.stderr, /PORTOLAN_SEED_INVALID: .*seeds\.txt:4: /);
     const entry = await run('crawl', 'http://a.test/', ...out, '--blocklist', file('block.txt', 'good.test\nbad host\n'));
     assert.match(entry.stderr, /PORTOLAN_BLOCKLIST_INVALID: .*block\.txt, line 2: "bad host"/);
     assert.deepEqual([key.code, seed.code, entry.code], [2, 2, 2]);

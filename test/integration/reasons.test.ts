@@ -7,9 +7,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { DROP_REASONS, OUTCOME_NAMES, REJECT_REASONS } from '../../src/core/reasons.ts';
+import { createCrawl } from '../../src/index.ts';
 import { prose } from '../dedup/texts.ts';
-import { page, redirect, unavailable, type WebReply } from '../support/web-server.ts';
-import { crawl, readLedger, scratch, webFor } from './crawl.ts';
+import { page, redirect, startWebServer, unavailable, type WebReply } from '../support/web-server.ts';
+import { configOf, crawl, readLedger, scratch, webFor } from './crawl.ts';
 
 /** No name is resolved but those given: the name server is an address at which nobody answers. */
 const NO_DNS = ['127.50.1.9:53'];
@@ -70,6 +71,16 @@ async function gather(t: { after: (fn: () => unknown) => void }, options: Omit<P
   for (const record of readLedger(out)) if (record.kind === 'end') GATHERED.outcomes.add(record.outcome);
   // A look-up is no exchange: what became of it is told when its host is given up.
   for (const text of done.notices) GATHERED.outcomes.add(/at last with ([a-z-]+)/.exec(text)?.[1] ?? '');
+}
+
+/** The command line has no filters: this one is of a program. */
+async function filtered(dir: string): Promise<void> {
+  writeFileSync(join(dir, 'hooks.mjs'), 'export const linkFilter = () => false;');
+  const web = await startWebServer({ hosts: [{ address: '127.50.1.6', page: () => page('home', ['/never']) }] });
+  const config = { ...configOf({}), seeds: [`${web.origin('127.50.1.6')}/`], output: { dir: join(dir, 'filtered') } };
+  const { rejected } = await createCrawl(config, { hooks: join(dir, 'hooks.mjs') }).run();
+  await web.close();
+  for (const reason of Object.keys(rejected)) GATHERED.rejected.add(reason);
 }
 
 describe('reasons', () => {
@@ -135,7 +146,7 @@ describe('reasons', () => {
         dns: { resolve: ['dead.test:127.50.1.9', 'plain.test:127.50.1.1'], servers: NO_DNS, timeout: 300, negativeTtl: 50 },
       },
     });
-    await Promise.all([narrow, wide]);
+    await Promise.all([narrow, wide, filtered(dir)]);
   });
   after(async () => {
     for (const clean of cleanups.reverse()) await clean();

@@ -6,8 +6,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codeOnly, importsOf, read, roomOf, sourceFiles } from './source.ts';
 
-const FREE = (room: string): boolean =>
-  room.startsWith('adapters/') || ['cli', 'compose.ts', 'compose-thread.ts', 'thread-data.ts', 'worker.ts', 'index.ts'].includes(room);
+/** Roots: they name adapters, or are where the process begins. */
+const ROOTS = [
+  'cli',
+  'compose.ts',
+  'compose-thread.ts',
+  'compose-sim.ts',
+  'thread-data.ts',
+  'worker.ts',
+  'warm.ts',
+  'read-ranks.ts',
+  'library',
+  'index.ts',
+];
+const FREE = (room: string): boolean => room.startsWith('adapters/') || ROOTS.includes(room);
 
 /** Names in code, and their replacement. */
 const BANNED: readonly (readonly [pattern: RegExp, instead: string])[] = [

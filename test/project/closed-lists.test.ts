@@ -42,7 +42,17 @@ test('each error code is thrown by some code, and no code throws another', () =>
   used.delete('PORTOLAN_INTERNAL');
   used.delete('PORTOLAN_CONNECT'); // never leaves the transport
   // Beginnings of codes that exit-codes.ts compares with.
-  for (const part of ['PORTOLAN_CONFIG', 'PORTOLAN_SEED', 'PORTOLAN_BLOCKLIST', 'PORTOLAN_STATE', 'PORTOLAN_DISK']) used.delete(part);
+  for (const part of [
+    'PORTOLAN_USAGE',
+    'PORTOLAN_DEMO',
+    'PORTOLAN_CONFIG',
+    'PORTOLAN_SEED',
+    'PORTOLAN_BLOCKLIST',
+    'PORTOLAN_STATE',
+    'PORTOLAN_DISK',
+    'PORTOLAN_CONTROL',
+  ])
+    used.delete(part);
   assert.deepEqual([...used].sort(), [...ERROR_CODES].sort());
   for (const code of ERROR_CODES)
     assert.ok(

@@ -84,7 +84,7 @@ describe('a crawl directory is what docs/STATE.md says', () => {
   test('each file is documented', () => {
     const patterns = tableRows(DOC)
       .map(([path = '']) => path)
-      .filter((path) => path.includes('/') || path.endsWith('.json'))
+      .filter((path) => path.includes('/') || /\.(?:json|html)$/.test(path))
       .map(
         (path) =>
           new RegExp(
