@@ -8,6 +8,7 @@ import { emptyTotals, lawGaps, merge, overall, sum, type TotalsSnapshot } from '
 import { shardFile } from '../thread-data.ts';
 import { openCrawlDir } from './crawl-dir.ts';
 import { EXIT } from './exit-codes.ts';
+import { kinds } from './numbers.ts';
 import { hostCount, hostLists, hostListsJson, hostListsText } from './status-hosts.ts';
 
 export async function status(
@@ -152,5 +153,6 @@ function describe(all: ReturnType<typeof overall>): string {
     `found ${all.found} = known ${all.known} + rejected ${sum(all.rejected)} + admitted ${all.admitted} + in transit ${all.inTransit}`,
     `admitted ${all.admitted} = queued ${all.queued} + fetched ${sum(all.fetched)} + dropped ${sum(all.dropped)}`,
     `unaccounted ${all.unaccounted}`,
+    ...(['fetched', 'dropped', 'rejected'] as const).flatMap((ended) => (sum(all[ended]) === 0 ? [] : [`${ended}: ${kinds(all[ended])}`])),
   ].join('\n');
 }

@@ -32,6 +32,9 @@ export type RobotsVerdict =
 /** Told of each record that comes into force, with the redirects before its answer and the hash of the body that was in force until now. */
 export type RobotsLearned = (record: RobotsRecord, hops: number, bodyBefore: string) => void;
 
+/** Origins remembered as asked and not served. */
+const UNSERVED_MAX = 100_000;
+
 interface Hop {
   readonly url: string;
   readonly hops: number;
@@ -51,6 +54,8 @@ export class RobotsDesk {
   readonly #errands = new Map<number, { readonly origin: string; readonly hostKey: string }>();
   #frozen: ReadonlyMap<string, RobotsRecord> = new Map();
   readonly #learned: RobotsLearned;
+  /** Origins whose last answer has let no page through yet: however short it lives, it serves one, or a host whose pause is longer would fetch nothing else. */
+  readonly #unserved = new Set<string>();
   #nextErrand = 1;
 
   constructor(
@@ -70,7 +75,7 @@ export class RobotsDesk {
 
   verdict(origin: string, nowMs: number): RobotsVerdict {
     const cached = this.#find(origin);
-    if (cached !== undefined && nowMs < cached.record.expiresAtMs) {
+    if (cached !== undefined && (nowMs < cached.record.expiresAtMs || (cached.record.state !== 'deny-all' && this.#unserved.has(origin)))) {
       if (cached.record.state !== 'deny-all') return { kind: 'rules', robots: cached };
       if (robotsGivenUp(cached.record, nowMs, this.#options)) return { kind: 'given-up' };
       return { kind: 'wait', untilMs: cached.record.expiresAtMs };
@@ -82,6 +87,11 @@ export class RobotsDesk {
     this.#errands.delete(hop.errand);
     this.answer(origin, { kind: 'failed', code: 'timeout' }, nowMs);
     return this.verdict(origin, nowMs);
+  }
+
+  /** A page of the origin is being fetched. */
+  served(origin: string): void {
+    this.#unserved.delete(origin);
   }
 
   #find(origin: string): CachedRobots | undefined {
@@ -102,6 +112,8 @@ export class RobotsDesk {
     this.#learned(record, hops, before?.bodySha256 ?? '');
     this.#cache.put(record);
     this.#unwritten.set(origin, record);
+    if (this.#unserved.size >= UNSERVED_MAX) this.#unserved.clear();
+    this.#unserved.add(origin);
     return record;
   }
 

@@ -145,9 +145,10 @@ export class Turns {
     if (this.#isTooSlow(memory, robots)) return false;
     const rules = robots.rules();
     if (rules.isAllowed(parts.pathQuery)) {
-      this.#targets.find(memory, parts.host, now, (address) =>
-        this.#pageTurns.start(memory, entry, parts, address, robots.record.bodySha256),
-      );
+      this.#targets.find(memory, parts.host, now, (address) => {
+        this.#robots.served(parts.origin);
+        this.#pageTurns.start(memory, entry, parts, address, robots.record.bodySha256);
+      });
       return false;
     }
     const { line, rule } = rules.explain(parts.pathQuery);

@@ -187,12 +187,30 @@ test('R-D2: the last good copy stays in force while robots.txt fails', async (t)
     web,
     out: join(scratch(t), 'out'),
     seeds: [`${origin}/`],
-    config: { robots: { ttl: 300, retryMin: 300, retryMax: 300 }, politeness: { delay: 100 } },
+    config: { robots: { ttl: 1_000, retryMin: 300, retryMax: 300 }, politeness: { delay: 400 } },
   });
   assert.ok(web.log.count(`lapse.test:${web.port}`, '/robots.txt') > 1, 'the copy ran out and was asked for again');
   for (const path of ['/', '/1', '/2', '/3', '/4']) assert.equal(done.row(origin + path).outcome, 'ok', path);
   for (const path of ['/no/1', '/no/2']) assert.equal(done.row(origin + path).reason, 'robots-disallowed', path);
   assert.equal(web.log.pages().filter((entry) => entry.path.startsWith('/no')).length, 0);
+});
+
+test('R-D2: a host whose pause is longer than its robots.txt is good for gets its pages all the same', async (t) => {
+  const web = await webFor(t, {
+    name: 'brief.test',
+    address: '127.41.3.2',
+    robots: (request) => (request.nth === 1 ? rules('User-agent: *\nDisallow: /no\n') : { status: 500, body: '' }),
+    page: (request) => page(request.path, request.path === '/' ? ['/1', '/2', '/no/1'] : []),
+  });
+  const origin = web.origin('brief.test');
+  const done = await crawl({
+    web,
+    out: join(scratch(t), 'out'),
+    seeds: [`${origin}/`],
+    config: { robots: { ttl: 1_000, retryMin: 100, retryMax: 100 }, politeness: { delay: 1_200 } },
+  });
+  for (const path of ['/', '/1', '/2']) assert.equal(done.row(origin + path).outcome, 'ok', path);
+  assert.equal(done.row(`${origin}/no/1`).reason, 'robots-disallowed');
 });
 
 test('R-D5: nofollow of a link, of a page and of a header keep links from being followed, and count as such', async (t) => {

@@ -1,9 +1,10 @@
 /**
  * Where an export goes: standard output, or a file that appears whole or not at all (written under another name, synced, renamed; an interrupt or an error
- * removes what there is). A reader of standard output that goes away (`| head`) ends the export silently.
+ * removes what there is) and is then told of on standard error. A reader of standard output that goes away (`| head`) ends the export silently.
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { PortolanError } from '../../core/errors.ts';
+import { bytes } from '../numbers.ts';
 
 /** Thrown by `write` when nobody reads any more. */
 export class ReaderGone extends Error {}
@@ -44,20 +45,20 @@ class RenamedFile implements FileSink {
     this.#fd = onDisk(file, () => openSync(this.#temporary, 'w'));
   }
 
-  async write(bytes: Uint8Array): Promise<void> {
+  async write(piece: Uint8Array): Promise<void> {
     const fd = this.#fd;
     if (fd === undefined) return;
     onDisk(this.#file, () => {
-      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at, bytes.length - at, this.length + at);
+      for (let at = 0; at < piece.length; ) at += writeSync(fd, piece, at, piece.length - at, this.length + at);
     });
-    this.length += bytes.length;
+    this.length += piece.length;
     // Signals are heard between two pieces.
     await new Promise((done) => setImmediate(done));
   }
 
-  patch(offset: number, bytes: Uint8Array): void {
+  patch(offset: number, piece: Uint8Array): void {
     const fd = this.#fd;
-    if (fd !== undefined) onDisk(this.#file, () => writeSync(fd, bytes, 0, bytes.length, offset));
+    if (fd !== undefined) onDisk(this.#file, () => writeSync(fd, piece, 0, piece.length, offset));
   }
 
   async finish(): Promise<void> {
@@ -69,6 +70,7 @@ class RenamedFile implements FileSink {
       this.#fd = undefined;
       renameSync(this.#temporary, this.#file);
     });
+    process.stderr.write(`written: ${this.#file}, ${bytes(this.length)}\n`);
   }
 
   discard(): void {
