@@ -189,6 +189,13 @@ export const FLAGS: readonly Flag[] = [
     group: 'results',
     help: 'first part of WARC file names (default portolan)',
   },
+  {
+    flag: '--cdxj <on|off>',
+    key: 'output.cdxj',
+    kind: 'switch',
+    group: 'results',
+    help: 'index the WARC files at the end of a run (default off)',
+  },
   { flag: '--pages <on|off>', key: 'output.pages', kind: 'switch', group: 'results', help: 'write pages.jsonl (default on)' },
   { flag: '--text <on|off>', key: 'output.text', kind: 'switch', group: 'results', help: 'visible text in pages.jsonl (default off)' },
   {

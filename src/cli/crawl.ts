@@ -76,6 +76,7 @@ export async function crawlWith(config: Config, { mode, force, notices, tellsEnd
     writeReport(join(ended.dir, 'report.json'), reportJson(report));
     writeReport(join(ended.dir, 'report.html'), reportHtml(report));
   }
+  if (ended.error === undefined && config.output.cdxj && config.output.warc) await (await import('./cdxj.ts')).cdxj(ended.dir, {});
   if (mode === 'json') process.stdout.write(`${JSON.stringify({ event: 'end', ...report, atMs: Date.now() })}\n`);
   if (ended.error !== undefined) {
     const { code, message, remedy, stack } = ended.error;

@@ -271,6 +271,16 @@ export const ConfigSchema = z.strictObject({
         .regex(/^[A-Za-z0-9._-]+$/, 'letters, digits, ., _ and - are possible')
         .describe('first part of WARC file names')
         .default('portolan'),
+      cdxj: z
+        .boolean()
+        .meta(
+          doc(
+            undefined,
+            'write warc/index.cdxj, the index that replay tools want, at the end of each run',
+            'reads the WARC files once more',
+          ),
+        )
+        .default(false),
       reserve: size('free disk space under which the crawl pauses until there is more').default(256 * 1_048_576),
     })
     .prefault({}),

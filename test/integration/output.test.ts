@@ -1,6 +1,6 @@
 /** What a crawl leaves behind (rows J1, J2): WARC files that a foreign reader understands, one line per outcome, and the switches for both. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -44,12 +44,24 @@ describe('output', () => {
       out,
       seeds: [url('/')],
       config: { politeness: { delay: 10 }, fetch: { retryDelay: 10 }, output: { warcSize: 3_000 } },
-      flags: ['--text', 'on'],
+      flags: ['--text', 'on', '--cdxj', 'on'],
     });
     records = await readWarcs(out);
   });
   after(async () => {
     for (const clean of cleanups.reverse()) await clean();
+  });
+
+  test('R-J1: --cdxj on leaves an index with one sorted line for each answer in the WARC files', () => {
+    const lines = readFileSync(join(out, 'warc', 'index.cdxj'), 'utf8')
+      .trimEnd()
+      .split('\n');
+    const answers = records.filter(({ type }) => type === 'response' || type === 'revisit');
+    assert.deepEqual(
+      lines.map((line) => (JSON.parse(line.slice(line.indexOf('{'))) as { url: string }).url).sort(),
+      answers.map((answer) => answer.url).sort(),
+    );
+    assert.deepEqual(lines, lines.toSorted());
   });
 
   test('R-J2: one line per outcome, with where the URL came from and what it was', () => {

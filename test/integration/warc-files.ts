@@ -25,7 +25,10 @@ async function readRecords(file: string, bytes: Uint8Array): Promise<WarcRecord[
 export async function readWarcs(out: string): Promise<readonly WarcRecord[]> {
   const dir = join(out, 'warc');
   const records: WarcRecord[] = [];
-  for (const name of readdirSync(dir).sort()) records.push(...(await readRecords(name, readFileSync(join(dir, name)))));
+  for (const name of readdirSync(dir)
+    .filter((file) => !file.endsWith('.cdxj'))
+    .sort())
+    records.push(...(await readRecords(name, readFileSync(join(dir, name)))));
   return records;
 }
 

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { renderConfigDoc } from '../../scripts/config-doc.ts';
 import { FLAGS } from '../../src/cli/crawl-options.ts';
+import { createProgram } from '../../src/cli/main.ts';
 import { hostKeyDocs } from '../../src/config/key-docs.ts';
 import { configKeys } from '../../src/config/schema.ts';
 import { VERSION } from '../../src/version.ts';
@@ -33,7 +34,7 @@ test('docs/CONFIG.md is what the schema says, each key included', () => {
 });
 
 test('each flag is in README.md', () => {
-  const told = tableRows(section(read('README.md'), '## Commands')).map(([flag = '']) => flag.split(' ')[0]);
+  const told = tableRows(section(read('README.md'), '### Flags of crawl')).map(([flag = '']) => flag.split(' ')[0]);
   assert.deepEqual(told, [
     '--seeds',
     '--out',
@@ -45,6 +46,16 @@ test('each flag is in README.md', () => {
     '--quiet',
     '--force',
   ]);
+});
+
+test('each verb is in README.md', () => {
+  const told = tableRows(section(read('README.md'), '### Verbs')).map(([verb = '']) => verb.split(' ')[0]);
+  assert.deepEqual(
+    told.sort(),
+    createProgram()
+      .commands.map((command) => command.name())
+      .sort(),
+  );
 });
 
 test('links between documents lead somewhere', () => {
