@@ -91,7 +91,10 @@ function factLines(facts: UrlFacts, words: WordList, nowMs: number): (readonly [
     ]);
   }
   if (facts.depth !== undefined)
-    lines.push(['depth', facts.depth < 0 ? `an asset, ${-facts.depth} from its page` : `${facts.depth} links from a seed`]);
+    lines.push([
+      'depth',
+      facts.depth < 0 ? `an asset, ${-facts.depth} from its page` : `${facts.depth} ${facts.depth === 1 ? 'link' : 'links'} from a seed`,
+    ]);
   return lines;
 }
 

@@ -9,9 +9,16 @@ import type { ExchangeResult } from '../fetch/exchange.ts';
 import type { Frontier, HostMemory } from '../frontier/frontier.ts';
 import { afterFault } from '../frontier/gap.ts';
 import type { DnsEntry } from '../net/dns-cache.ts';
+import { durationInWords } from './eta.ts';
 import type { ShardEnv } from './shard-env.ts';
 import type { ShardState } from './shard-state.ts';
 import type { Unwritten } from './unwritten.ts';
+
+/** What keeps a host from being reached at all. */
+const UNREACHED: readonly OutcomeCode[] = ['dns-failed', 'connect-failed', 'tls-failed'];
+
+/** Hosts that are told of at their first fault, per shard and run: enough for a seed that was mistyped, no flood in a broad crawl. */
+const UNREACHED_TOLD_MAX = 5;
 
 /** NXDOMAIN so often in a row retires a host: the name does not exist. */
 const NOT_FOUND_LIMIT = 2;
@@ -20,6 +27,7 @@ export class HostFaults {
   readonly #env: ShardEnv;
   readonly #frontier: Frontier;
   readonly #unwritten: Unwritten;
+  #told = 0;
 
   constructor(env: ShardEnv, state: Pick<ShardState, 'frontier' | 'unwritten'>) {
     this.#env = env;
@@ -65,6 +73,16 @@ export class HostFaults {
     this.#frontier.touch(memory);
     this.#unwritten.mark();
     if (fault.retire || (lookup?.kind === 'not-found' && record.faults >= NOT_FOUND_LIMIT)) this.#retire(memory, now, what);
+    else if (record.fetched === 0 && record.faults === 1 && record.setAside === 0 && UNREACHED.includes(what))
+      this.#tell(memory, now, what, lookup);
+  }
+
+  /** Who waits for a host that cannot be reached at all should know what for. */
+  #tell({ record }: HostMemory, now: EpochMs, what: OutcomeCode, lookup: DnsEntry | undefined): void {
+    if (++this.#told > UNREACHED_TOLD_MAX) return;
+    const { id, events } = this.#env;
+    const why = lookup?.kind === 'not-found' ? 'the name does not exist' : what;
+    events.notice(id, `${record.key} cannot be reached (${why}); the next try is in ${durationInWords(record.waitUntilMs - now)}`);
   }
 
   #retire(memory: HostMemory, now: EpochMs, what: OutcomeCode): void {

@@ -236,6 +236,16 @@ describe('taking results elsewhere', { concurrency: false }, () => {
     assert.deepEqual([shell.code, shell.stderr], [0, '']);
   });
 
+  test('a file that is whole is told of, and status says how URLs ended', async () => {
+    const file = join(dir, 'told.csv');
+    assert.match((await run('export', out, '--what', 'urls', '--out', file)).stderr, /^written: .*told\.csv, \d+(?:\.\d)? k?B\n$/);
+    const { code, stdout } = await run('status', out, '--recount', '--hosts');
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, /^fetched: .*\bnot-found 2\b/m);
+    assert.match(stdout, /^dropped: robots-disallowed 1$/m);
+    assert.match(stdout, /^slowest hosts/m);
+  });
+
   test('what cannot be meant is said before anything is read', async () => {
     for (const flags of [
       { what: 'everything' },
