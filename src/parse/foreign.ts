@@ -69,14 +69,14 @@ export class ForeignContent {
     else if (tag === ANNOTATION_XML ? !isInSvg && isHtmlAnnotation(tokens) : isInSvg === isSvgPoint) this.enter(tag, tokens);
   }
 
-  /** An end tag while any svg or math is open. */
-  endTag(tag: number): void {
+  /** An end tag while any svg or math is open. `isInAnchor`: an anchor of HTML is open around it; `</a>` then closes that, and what is within. */
+  endTag(tag: number, isInAnchor: boolean): void {
     if ((TAG_TRAITS[tag]! & FOREIGN) !== 0) {
       const at = this.#open.lastIndexOf(tag);
       if (at !== -1) this.#open.length = at;
     } else if (tag === A && this.#anchorsOpen > 0) {
       this.#anchorsOpen--;
-    } else if (tag === A || (TAG_TRAITS[tag]! & HTML_ONLY) !== 0) {
+    } else if (tag === A ? isInAnchor : (TAG_TRAITS[tag]! & HTML_ONLY) !== 0) {
       this.#leave();
     }
   }

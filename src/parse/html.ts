@@ -91,6 +91,8 @@ export class HtmlParser {
   #isXhtml = false;
   #wantsText = false;
   #templateDepth = 0;
+  /** An `a` of HTML is open. */
+  #isInAnchor = false;
 
   #links: PageLink[] = [];
   #linksFound = 0;
@@ -141,6 +143,7 @@ export class HtmlParser {
     this.#mainText.reset();
     this.#foreign.reset();
     this.#templateDepth = 0;
+    this.#isInAnchor = false;
     this.#links = [];
     this.#linksFound = 0;
     this.#linksOverBound = 0;
@@ -236,7 +239,8 @@ export class HtmlParser {
     const traits = TAG_TRAITS[tag]!;
     const next = tokens.behindTag(false);
     if (next === EOF) return tokens.end;
-    if (this.#foreign.isOpen) this.#foreign.endTag(tag);
+    if (this.#foreign.isOpen) this.#foreign.endTag(tag, this.#isInAnchor);
+    if (tag === A && !this.#foreign.isInside) this.#isInAnchor = false;
     if (tag === TEMPLATE && this.#templateDepth > 0) this.#templateDepth--;
     if (tag === A && this.#openAnchor >= 0) this.#closeAnchor();
     if (this.#wantsText) {
@@ -252,8 +256,10 @@ export class HtmlParser {
     const tokens = this.#tokens;
     if (tag === TEMPLATE) this.#template();
     else if (this.#templateDepth > 0) return;
-    else if (tag === A) this.#anchor(tokens.value(HREF), 'a');
-    else if (tag === LINK) this.#linkElement();
+    else if (tag === A) {
+      this.#isInAnchor = true;
+      this.#anchor(tokens.value(HREF), 'a');
+    } else if (tag === LINK) this.#linkElement();
     else if (tag === META) this.#meta();
     else if (tag === AREA) this.#anchor(tokens.value(HREF), 'area');
     else if (tag === IFRAME) this.#embedded('iframe');

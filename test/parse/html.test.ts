@@ -317,3 +317,8 @@ test('cost is linear in the page for every construct that looks ahead', () => {
   const nested = `<script>${'<!-- -->'.repeat(250_000)}</script><script><!--${'<script></script>'.repeat(100_000)}--></script><a href=y>`;
   assert.deepEqual(hrefs(nested), ['y']);
 });
+
+test('an end tag of an anchor closes what is within it when one is open around a drawing, and nothing otherwise', () => {
+  assert.equal(parsePage('<svg></a><title>drawn</title></svg><title>page</title>').title, 'page');
+  assert.equal(parsePage('<a><svg></a><title>page</title>').title, 'page');
+});
