@@ -12,6 +12,7 @@ import { EXIT, exitCodeOf } from './exit-codes.ts';
 import { createProgress, type ProgressMode } from './progress.ts';
 import { describe, type Report, reportJson, reportOf } from './report.ts';
 import { reportHtml } from './report-html.ts';
+import { resumeNotices } from './resume-notices.ts';
 
 export async function crawl(seeds: readonly string[], flags: CrawlFlags, warm?: WarmThreads): Promise<number> {
   const resolved = resolveCrawl(seeds, flags);
@@ -43,7 +44,7 @@ export interface CrawlEnd {
 /** One run with progress, interrupts and both report files. */
 export async function crawlWith(config: Config, { mode, force, notices, tellsEnd, warm }: CrawlRun): Promise<CrawlEnd> {
   const progress = createProgress(mode);
-  if (mode === 'human') for (const notice of notices) progress.notice(-1, notice);
+  if (mode === 'human') for (const notice of [...notices, ...resumeNotices(config)]) progress.notice(-1, notice);
   let told: CrawlReport | undefined;
   const crawl = new Crawl(config, { force }, { warm, events: progress, ended: (report) => (told = report) });
   let interrupts = 0;

@@ -1,0 +1,34 @@
+/** A crawl that goes on says so, and names seeds that only join it. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { portolan, start } from '../support/process.ts';
+
+test('a second run says what the directory holds, and which seed is new to it', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'portolan-resume-'));
+  const server = createServer((_, response) => response.setHeader('Content-Type', 'text/html').end('<title>one</title>'));
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  const run = async (seed: string) => {
+    const { command, args } = portolan('crawl', seed, '--out', join(dir, 'out'), '--allow-net', '127.0.0.0/8', '--delay', '10ms');
+    const running = start(command, [...args, '--resolve', 'a.test:127.0.0.1', '--resolve', 'b.test:127.0.0.1']);
+    assert.equal((await running.ended).code, 0, running.complaints());
+    return running.complaints();
+  };
+  try {
+    const first = await run(`http://a.test:${port}/`);
+    assert.doesNotMatch(first, /goes on/);
+    const second = await run(`http://a.test:${port}/`);
+    assert.match(second, /out holds a crawl, which goes on: 1 URLs are fetched, 0 wait/);
+    assert.doesNotMatch(second, /new to it/);
+    const third = await run(`http://b.test:${port}/`);
+    assert.match(third, new RegExp(`new to it: http://b\\.test:${port}/; a crawl of its own wants another directory, with --out`));
+  } finally {
+    server.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
