@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.ts';
 import { overall } from '../engine/accounting.ts';
 import { parseSeed, splitUrl } from '../url/index.ts';
 import { openCrawlDir } from './crawl-dir.ts';
+import { count } from './numbers.ts';
 
 const SEEDS_SHOWN = 3;
 
@@ -15,8 +16,8 @@ export function resumeNotices(config: Config): readonly string[] {
   try {
     const crawl = openCrawlDir(dir);
     const { fetched, queued } = overall(readTotals(dir, crawl.meta.shards));
-    const done = Object.values(fetched).reduce((sum, count) => sum + count, 0);
-    const goesOn = `${config.output.dir} holds a crawl, which goes on: ${done} URLs are fetched, ${queued} wait`;
+    const done = Object.values(fetched).reduce((sum, more) => sum + more, 0);
+    const goesOn = `${config.output.dir} holds a crawl, which goes on: fetched ${count(done)}, waiting ${count(queued)}`;
     return [goesOn, ...joining(config, crawl.scopeSeeds())];
   } catch {
     return [];

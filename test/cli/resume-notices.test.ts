@@ -23,7 +23,7 @@ test('a second run says what the directory holds, and which seed is new to it', 
     const first = await run(`http://a.test:${port}/`);
     assert.doesNotMatch(first, /goes on/);
     const second = await run(`http://a.test:${port}/`);
-    assert.match(second, /out holds a crawl, which goes on: 1 URLs are fetched, 0 wait/);
+    assert.match(second, /out holds a crawl, which goes on: fetched 1, waiting 0/);
     assert.doesNotMatch(second, /new to it/);
     const third = await run(`http://b.test:${port}/`);
     assert.match(third, new RegExp(`new to it: http://b\\.test:${port}/; a crawl of its own wants another directory, with --out`));
