@@ -9,6 +9,7 @@ import { simulate as runSimulation } from '../compose-sim.ts';
 import { type Config, parseConfig } from '../config/schema.ts';
 import { parseDuration } from '../config/units.ts';
 import { PortolanError } from '../core/errors.ts';
+import type { LoggedEvent } from '../sim/event-log.ts';
 import type { SimulationResult } from '../sim/run.ts';
 import { parseWebOptions, WEB_PRESETS, type WebOptions } from '../sim/web/options.ts';
 import { readConfigFile } from './config-file.ts';
@@ -59,6 +60,7 @@ const DAY_MS = 86_400_000;
 const DEFAULT_FOR = '1d';
 const DEFAULT_SEED = 1;
 const DEFAULT_SEED_HOSTS = 100;
+const PROGRESS_MS = 1_000;
 
 export async function simulate(flags: SimulateFlags): Promise<number> {
   const web = readWeb(flags.web ?? 'small');
@@ -87,9 +89,22 @@ async function runOne(name: string, config: Config, web: WebOptions, seed: numbe
     keepOutput: false,
     checkRows: false,
     threads: config.run.threads ?? 1,
+    ...(process.stderr.isTTY ? { onEvent: progressOf(name, forMs) } : {}),
   });
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
   const { user, system } = process.cpuUsage(before);
   return { name, config, result, cpuS: (user + system) / 1e6, plan: planOf(result) };
+}
+
+/** One line on a terminal, rewritten: a broad web for a day takes minutes. */
+function progressOf(name: string, forMs: number): (event: LoggedEvent) => void {
+  let lastMs = performance.now();
+  return ([, atMs = 0]) => {
+    const nowMs = performance.now();
+    if (nowMs - lastMs < PROGRESS_MS) return;
+    lastMs = nowMs;
+    process.stderr.write(`\r\u001b[Ksimulating ${name}: ${pause(Number(atMs))} of ${pause(forMs)}`);
+  };
 }
 
 export function planOf(result: SimulationResult): Plan {

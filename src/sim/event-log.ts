@@ -3,6 +3,7 @@
  * Two runs that did the same things at the same times have the same hash. Not for secrets.
  */
 
+/** What happened, at which virtual millisecond, and its details. */
 export type LoggedEvent = readonly (string | number)[];
 
 export class EventLog {
