@@ -12,7 +12,8 @@ import { gateOf, makeBench, optionsOf, owe, urlEntry } from './support.ts';
 const DAY_MS = 86_400_000;
 const NOW_MS = 1_700_000_000_000;
 
-test('R-C8 a clock set back while the crawl runs: an active host and one that sleeps wait what they still owed', () => {
+/** At NOW_MS active.test owes 1 s in its back queue and asleep.test 60 s out of it; each has another URL. */
+function withTwoDebts(): Frontier {
   const { frontier } = makeBench(8);
   for (const host of ['active.test', 'asleep.test']) for (const n of [1, 2]) frontier.add(host, host, urlEntry(n), 1);
   for (let turns = 0; turns < 2; turns++) {
@@ -22,6 +23,11 @@ test('R-C8 a clock set back while the crawl runs: an active host and one that sl
     owe(frontier, host, NOW_MS, host.record.key === 'active.test' ? 1_000 : 60_000);
     frontier.endTurn(host, NOW_MS);
   }
+  return frontier;
+}
+
+test('R-C8 a clock set back while the crawl runs: an active host and one that sleeps wait what they still owed', () => {
+  const frontier = withTwoDebts();
   const back = NOW_MS - DAY_MS;
   frontier.clockMoved(-DAY_MS);
   assert.equal(frontier.nextTurn(back + 999), undefined);
@@ -64,15 +70,7 @@ test('R-C8 a clock that stands before the last commit at open: hosts wait what w
 });
 
 test('R-C8 a clock set forward while the crawl runs frees nobody', () => {
-  const { frontier } = makeBench(8);
-  for (const host of ['active.test', 'asleep.test']) for (const n of [1, 2]) frontier.add(host, host, urlEntry(n), 1);
-  for (let turns = 0; turns < 2; turns++) {
-    const host = frontier.nextTurn(NOW_MS)!;
-    frontier.peek(host, NOW_MS);
-    frontier.consume(host);
-    owe(frontier, host, NOW_MS, host.record.key === 'active.test' ? 1_000 : 60_000);
-    frontier.endTurn(host, NOW_MS);
-  }
+  const frontier = withTwoDebts();
   const later = NOW_MS + DAY_MS;
   frontier.clockMoved(DAY_MS);
   assert.equal(frontier.nextTurn(later + 999), undefined);
