@@ -2,6 +2,7 @@
  * What failures mean for a host as a whole (row C5): a pause that grows with each fault in a row, being set aside, at last being retired.
  * The pause after an answer is exchanges.ts; what a failure means for its URL is page-turns.ts.
  */
+import { counted } from '../core/counted.ts';
 import { queuedTotal } from '../core/host.ts';
 import { OUTCOME_CODES, type OutcomeCode } from '../core/reasons.ts';
 import type { EpochMs } from '../core/time.ts';
@@ -72,8 +73,11 @@ export class HostFaults {
     record.gapRule = fault.rule;
     this.#frontier.touch(memory);
     this.#unwritten.mark();
-    if (fault.retire || (lookup?.kind === 'not-found' && record.faults >= NOT_FOUND_LIMIT)) this.#retire(memory, now, what);
-    else if (record.fetched === 0 && record.faults === 1 && record.setAside === 0 && UNREACHED.includes(what))
+    if (fault.retire || (lookup?.kind === 'not-found' && record.faults >= NOT_FOUND_LIMIT)) {
+      // The server that failed is owed the pause all the same: after a kill no commit may know that its host was retired.
+      record.waitUntilMs = lookup === undefined ? Math.min(record.waitUntilMs, now + faultPause) : now;
+      this.#retire(memory, what);
+    } else if (record.fetched === 0 && record.faults === 1 && record.setAside === 0 && UNREACHED.includes(what))
       this.#tell(memory, now, what, lookup);
   }
 
@@ -85,11 +89,13 @@ export class HostFaults {
     events.notice(id, `${record.key} cannot be reached (${why}); the next try is in ${durationInWords(record.waitUntilMs - now)}`);
   }
 
-  #retire(memory: HostMemory, now: EpochMs, what: OutcomeCode): void {
+  #retire(memory: HostMemory, what: OutcomeCode): void {
     const { record } = memory;
     record.state = 'retired';
-    record.waitUntilMs = now;
     const { id, events } = this.#env;
-    events.notice(id, `${record.key} is retired after failing too often, at last with ${what}; ${queuedTotal(record)} URLs are dropped`);
+    events.notice(
+      id,
+      `${record.key} is retired after failing too often, at last with ${what}; ${counted(queuedTotal(record), 'URL is', 'URLs are')} dropped`,
+    );
   }
 }

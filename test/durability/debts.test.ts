@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -16,7 +17,9 @@ const WAIT_MS_MAX = 40_000;
 
 interface Scene {
   readonly server: WebServer;
-  start(): RunningProcess;
+  /** The event lines of all its crawls. */
+  readonly said: readonly string[];
+  start(...moreSeeds: readonly string[]): RunningProcess;
 }
 
 async function scene(
@@ -45,12 +48,14 @@ async function scene(
   ];
   const resolves = server.resolves().flatMap((pair) => ['--resolve', pair]);
   const running: RunningProcess[] = [];
+  const said: string[] = [];
   try {
     await play({
       server,
-      start: () => {
-        const { command, args } = portolan('crawl', ...seeds, ...fixed, ...resolves, ...flags);
-        const crawl = start(command, args);
+      said,
+      start: (...moreSeeds) => {
+        const { command, args } = portolan('crawl', ...seeds, ...moreSeeds, ...fixed, ...resolves, ...flags);
+        const crawl = start(command, args, { onLine: (line) => said.push(line) });
         running.push(crawl);
         return crawl;
       },
@@ -147,6 +152,32 @@ describe('R-C8 R-L2 what is owed when the crawl is killed before a commit', { co
       const again = await until('the slow page again', () => asked[1]);
       assert.ok(again - cut.endMs >= gapMs - CLOCK_SLACK_MS, `again after ${again - cut.endMs} ms`);
     });
+  });
+
+  test('the pause after a failed connection, of a host that this failure retired', async () => {
+    const pauseMs = 5_000;
+    const asked: number[] = [];
+    const noTls = createServer((socket) => {
+      asked.push(performance.timeOrigin + performance.now());
+      socket.on('error', () => {});
+      socket.end('this is no TLS\r\n');
+    });
+    await new Promise<void>((listening) => noTls.listen(0, '127.185.0.1', listening));
+    const { port } = noTls.address() as AddressInfo;
+    const politeness = { faultPause: pauseMs, faultLimit: 1, setAside: '1h', setAsideLimit: 1 };
+    try {
+      await scene([busy(185)], ['--delay', '50ms'], { ...UNCOMMITTED, politeness }, async ({ said, start }) => {
+        const first = start(`https://127.185.0.1:${port}/`);
+        const failed = await until('the connection', () => asked[0]);
+        await until('its retirement', () => (said.some((line) => line.includes('is retired')) ? true : undefined));
+        await kill(first);
+        start(`https://127.185.0.1:${port}/`);
+        const again = await until('the next connection', () => asked[1]);
+        assert.ok(again - failed >= pauseMs - CLOCK_SLACK_MS, `again after ${again - failed} ms`);
+      });
+    } finally {
+      noTls.close();
+    }
   });
 
   test('an address: the next host on it waits, after a kill and after an orderly stop', async () => {

@@ -104,12 +104,7 @@ export const MUTANTS: readonly Mutant[] = [
     '    this.#idle.set(id, memory);\n    memory.record.owedMs = 0;\n    this.#unclaimAddress(memory);\n    this.#options.released',
   ),
   many('debts are forgotten at a restart', 'src/engine/restore.ts', 'replayDebts(env, state, now);', ''),
-  many(
-    'after a restart a host waits a tenth less',
-    DEBTS,
-    'const wholeMs = Math.max(gap.owedMs, debt.owedMs);',
-    'const wholeMs = 0.9 * Math.max(gap.owedMs, debt.owedMs);',
-  ),
+  many('after a restart a host waits a tenth less', DEBTS, 'wholeMs + jitter * gap.owedMs', '0.9 * wholeMs'),
   many(
     'after a restart an address owes nothing',
     DEBTS,
@@ -182,6 +177,8 @@ export const MUTANTS: readonly Mutant[] = [
 export interface Caught {
   /** What verify found, or the findings of the recount; empty when both were silent. */
   readonly verify: Readonly<Record<string, number>>;
+  /** The first of them in words. */
+  readonly found: readonly string[];
   readonly recount: readonly string[];
   /** The crawl ended by itself, as one that is whole does. */
   readonly finished: boolean;
@@ -195,6 +192,7 @@ export function isCaught(caught: Caught): boolean {
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const LIFE_MS_MAX = 60_000;
 const ACCESSES_BEFORE_KILL = 50;
+const FOUND_MAX = 3;
 const JUST_MS = 300;
 const ACCESSES_BEFORE_BLOCK = 4;
 
@@ -224,13 +222,15 @@ export async function tempt(copy: Copy, mutant: Mutant | undefined, kind: Mutant
   }
 }
 
-async function judged(out: string, complaints: string): Promise<Pick<Caught, 'verify' | 'recount'>> {
+async function judged(out: string, complaints: string): Promise<Pick<Caught, 'verify' | 'found' | 'recount'>> {
   const { command, args } = portolan('status', out, '--recount', '--json');
   const { stdout, stderr } = await capture(command, args);
   assert.ok(stdout.startsWith('{'), `the recount says nothing: ${stderr}; the crawl said: ${complaints}`);
   const { findings, unaccounted } = JSON.parse(stdout) as { findings: readonly string[]; unaccounted: number };
   const recount = findings.length > 0 || unaccounted === 0 ? findings : [`unaccounted ${unaccounted}`];
-  return { verify: verifyLedger(createFileBlobStore(openDisk(out), '')).violations as Readonly<Record<string, number>>, recount };
+  const report = verifyLedger(createFileBlobStore(openDisk(out), ''));
+  const found = report.findings.slice(0, FOUND_MAX).map(({ kind, hostKey, address, text }) => `${kind} ${hostKey} ${address}: ${text}`);
+  return { verify: report.violations as Readonly<Record<string, number>>, found, recount };
 }
 
 /** A copy of the product, in which one text at a time is replaced. One for many mutants: what Node has compiled of it is used again. */
