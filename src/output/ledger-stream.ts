@@ -5,7 +5,7 @@
  * Invariant: the records come in the order of the file, each once, with the place of its frame. `tornBytes` says what is left at the end: an
  * unfinished write, or zeros. A bad frame with whole frames behind it is damage (PORTOLAN_STATE_DAMAGED).
  */
-import { LedgerReader, type LedgerRecord } from './politeness-ledger.ts';
+import { type LedgerHeader, LedgerReader, type LedgerRecord } from './politeness-ledger.ts';
 import { SegmentChain } from './segment-chain.ts';
 import type { ReadBytes } from './segment-writer.ts';
 
@@ -18,6 +18,18 @@ export interface LedgerItem {
   /** Offset of the frame, and of its end. */
   readonly from: number;
   readonly to: number;
+}
+
+/** The headers of one segment, read in windows. Ends at the torn end; throws as LedgerReader does. */
+export function* ledgerHeaders(read: ReadBytes, length: number): Iterable<LedgerHeader> {
+  for (let at = 0; at < length; ) {
+    const window = read(at, Math.min(WINDOW_BYTES, length - at));
+    const isLast = at + window.length >= length;
+    const reader = new LedgerReader(window, isLast ? {} : { durableLength: 0 });
+    yield* reader.headers();
+    if (isLast || reader.goodLength === 0) return;
+    at += reader.goodLength;
+  }
 }
 
 export class LedgerStream {

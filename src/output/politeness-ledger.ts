@@ -425,6 +425,17 @@ export class LedgerReader implements Iterable<LedgerRecord> {
     }
   }
 
+  /** The headers alone; other records are passed over. */
+  *headers(): Iterable<LedgerHeader> {
+    while (this.#at < this.#bytes.length) {
+      const end = this.#frameEnd();
+      if (end === undefined) return;
+      const record = this.#bytes[this.#at + 2] === TYPE_HEADER ? this.#decode(this.#at, end) : undefined;
+      this.#at = end;
+      if (record?.kind === 'header') yield record;
+    }
+  }
+
   /** Goes to the end without decoding; returns `goodLength`. */
   skipAll(): number {
     while (this.#at < this.#bytes.length) {

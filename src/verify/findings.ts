@@ -27,6 +27,7 @@ export type Violation = keyof typeof VIOLATIONS;
 export const UNDECIDABLES = {
   'clock-step': 'pauses during which the clock was set or the machine slept',
   'another-boot': 'pauses over a reboot, short by nobody’s clock',
+  'lost-end': 'requests to an address while another shard’s one had no end yet, which its ledger never got',
   'budget-window': 'pages at the turn of a budget cycle',
   'path-cut': 'paths that were too long for the ledger, against robots.txt',
   'robots-body': 'pages whose robots.txt body is not in the ledger',

@@ -239,7 +239,18 @@ export class Judge {
     view.commitSeq = Math.max(0, header.commitSeq);
   }
 
-  #cutOff({ host, address }: OpenExchange): void {
+  /** The ledger is over. */
+  finish(): void {
+    for (const { open } of this.#shards.values()) for (const exchange of open.values()) this.#endLost(exchange);
+  }
+
+  #endLost({ overtakers = [] }: OpenExchange): void {
+    for (let n = 0; n < overtakers.length; n++) this.findings.undecided('lost-end');
+  }
+
+  #cutOff(exchange: OpenExchange): void {
+    const { host, address } = exchange;
+    this.#endLost(exchange);
     this.counts.cutOff++;
     for (const owing of [host, address]) {
       owing.open = undefined;
@@ -258,7 +269,7 @@ export class Judge {
     const rules = view.rules?.of(start.hostKey);
     const address = rules?.host.isProxied === true ? behindProxy(host) : named.state;
     const at: Moment = { boot: view.header?.bootId ?? '', monoMs: start.monoMs, epochMs: start.epochMs };
-    const exchange: OpenExchange = { start, at, place, host, address, named };
+    const exchange: OpenExchange = { start, at, place, host, address, named, shard: view.shard, overtakers: undefined };
     this.#judgeLease(view, exchange);
     this.#judgeOverlap(view, exchange);
     if (rules === undefined) this.findings.undecided('old-format');
@@ -297,8 +308,17 @@ export class Judge {
     const { host, address } = exchange;
     if (host.open !== undefined)
       this.#violation(view, exchange, 'host-overlap', `${urlOf(host.open.start)} was still in flight`, [host.open.place]);
-    if (address.open !== undefined && address.open !== host.open)
-      this.#violation(view, exchange, 'address-overlap', `${urlOf(address.open.start)} was still in flight`, [address.open.place]);
+    const { open } = address;
+    if (open === undefined || open === host.open) return;
+    if (open.shard === view.shard) this.#addressOverlap(view, exchange, open);
+    else {
+      open.overtakers ??= [];
+      open.overtakers.push({ view, exchange });
+    }
+  }
+
+  #addressOverlap(view: ShardView, exchange: OpenExchange, open: OpenExchange): void {
+    this.#violation(view, exchange, 'address-overlap', `${urlOf(open.start)} was still in flight`, [open.place]);
   }
 
   #judgePauses(view: ShardView, exchange: OpenExchange, { config }: Rules): void {
@@ -447,6 +467,7 @@ export class Judge {
     }
     view.open.delete(end.lease);
     const { host, address, start } = exchange;
+    for (const later of exchange.overtakers ?? []) this.#addressOverlap(later.view, later.exchange, exchange);
     this.#judgeRobotsSource(view, exchange, end);
     this.#judgePeer(view, exchange, end);
     const endedAt = later(exchange.at, end.durationMs);

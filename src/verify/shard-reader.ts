@@ -6,7 +6,7 @@
  * damage is told once.
  */
 import { PortolanError } from '../core/errors.ts';
-import { LedgerStream } from '../output/ledger-stream.ts';
+import { LedgerStream, ledgerHeaders } from '../output/ledger-stream.ts';
 import type { LedgerHeader, LedgerMark, LedgerPrior, LedgerRecord } from '../output/politeness-ledger.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Findings } from './findings.ts';
@@ -78,6 +78,21 @@ export class ShardReader {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** The boots that this shard was opened in, each with its first header. */
+  boots(): ReadonlyMap<string, LedgerHeader> {
+    const boots = new Map<string, LedgerHeader>();
+    for (const { name } of this.#files) {
+      try {
+        for (const header of ledgerHeaders((offset, size) => this.#source.read(name, offset, size), this.#source.length(name) ?? 0))
+          if (!boots.has(header.bootId)) boots.set(header.bootId, header);
+      } catch (error) {
+        // What is damaged is told when the events are read.
+        if (!(error instanceof PortolanError) || error.code !== 'PORTOLAN_STATE_DAMAGED') throw error;
+      }
+    }
+    return boots;
   }
 
   /** `committed`: what the state says that the last commit made durable; checked at the end. */
@@ -185,17 +200,32 @@ export class ShardReader {
 }
 
 /**
- * Events of all shards in the order of their monotonic times, boot after boot. Each shard keeps its own order. A boot's rank is that of its first
- * appearance: every shard is opened in every run, so all see the boots in one order.
+ * Boots in the order in which they were: each shard knows that of the boots it was opened in. One may be missing in a shard, when the power went
+ * before its opening was durable; wall time decides only between boots of which no shard has seen both.
  */
-export function* mergeShards(streams: readonly Iterable<LedgerEvent>[]): Iterable<LedgerEvent> {
-  const ranks = new Map<string, number>();
-  const rankOf = (boot: string): number => {
-    const known = ranks.get(boot);
-    if (known !== undefined) return known;
-    ranks.set(boot, ranks.size);
-    return ranks.size - 1;
-  };
+export function orderOfBoots(shards: readonly ReadonlyMap<string, { readonly epochMs: number }>[]): readonly string[] {
+  const left = new Map<string, number>();
+  for (const boots of shards)
+    for (const [boot, { epochMs }] of boots) left.set(boot, Math.min(epochMs, left.get(boot) ?? Number.POSITIVE_INFINITY));
+  const queues = shards.map((boots) => [...boots.keys()]);
+  const order: string[] = [];
+  while (left.size > 0) {
+    const heads = new Set(queues.filter((queue) => queue.length > 0).map((queue) => queue[0]!));
+    const isFirst = (boot: string): boolean => queues.every((queue) => queue.indexOf(boot) <= 0);
+    const first = [...heads].filter(isFirst);
+    // Without any, the shards contradict one another, which only forged files do.
+    const next = (first.length > 0 ? first : [...heads]).reduce((a, b) => (left.get(b)! < left.get(a)! ? b : a));
+    order.push(next);
+    left.delete(next);
+    for (const [at, queue] of queues.entries()) queues[at] = queue.filter((boot) => boot !== next);
+  }
+  return order;
+}
+
+/** Events of all shards in the order of their monotonic times, boot after boot (`order`: as from orderOfBoots). Each shard keeps its own order. */
+export function* mergeShards(streams: readonly Iterable<LedgerEvent>[], order: readonly string[]): Iterable<LedgerEvent> {
+  const ranks = new Map(order.map((boot, rank) => [boot, rank]));
+  const rankOf = (boot: string): number => ranks.get(boot) ?? -1;
   const heads: { next: LedgerEvent; rank: number; readonly rest: Iterator<LedgerEvent> }[] = [];
   for (const stream of streams) {
     const rest = stream[Symbol.iterator]();

@@ -27,6 +27,9 @@ export interface OpenExchange {
   readonly host: HostState;
   readonly address: AddressState;
   readonly named: NamedAddress;
+  readonly shard: number;
+  /** Requests of other shards that left for its address before its end was read: an end may be lost with its process, and then nothing is known. */
+  overtakers: { readonly view: ShardView; readonly exchange: OpenExchange }[] | undefined;
 }
 
 /** What was done last to a host or an address, and what is therefore owed. */

@@ -9,7 +9,7 @@
 import type { LedgerPrior } from '../output/politeness-ledger.ts';
 import { type Finding, Findings, UNDECIDABLES, type Undecidable, VIOLATIONS, type Violation } from './findings.ts';
 import { Judge, type JudgeCounts, type JudgeListener } from './judge.ts';
-import { type LedgerSource, ledgerFiles, mergeShards, ShardReader } from './shard-reader.ts';
+import { type LedgerSource, ledgerFiles, mergeShards, orderOfBoots, ShardReader } from './shard-reader.ts';
 
 export type { Finding, Undecidable, Violation } from './findings.ts';
 export type { LedgerSource } from './shard-reader.ts';
@@ -43,7 +43,10 @@ export function verifyLedger(source: LedgerSource, options: VerifyOptions = {}):
   const committed = options.committed ?? new Map<number, LedgerPrior>();
   const shards = [...new Set([...files.keys(), ...committed.keys()])].sort((a, b) => a - b);
   const readers = shards.map((shard) => new ShardReader(shard, files.get(shard) ?? [], source, findings));
-  for (const event of mergeShards(readers.map((reader) => reader.events(committed.get(reader.shard))))) judge.take(event);
+  const order = orderOfBoots(readers.map((reader) => reader.boots()));
+  const streams = readers.map((reader) => reader.events(committed.get(reader.shard)));
+  for (const event of mergeShards(streams, order)) judge.take(event);
+  judge.finish();
   return {
     ...judge.counts,
     shards: readers.length,

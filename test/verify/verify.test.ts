@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LedgerConfig } from '../../src/output/ledger-config.ts';
 import { FINDINGS_MAX, type Undecidable, type Violation } from '../../src/verify/findings.ts';
+import { orderOfBoots } from '../../src/verify/shard-reader.ts';
 import type { VerifyOptions } from '../../src/verify/verify.ts';
 import { Forge, HOST } from './forge.ts';
 
@@ -75,6 +76,17 @@ describe('R-C1 R-C2: in flight', () => {
     forge.wait(20).page({ shard: 1, host: 'other.example' });
     end();
     finds(forge, { 'address-overlap': 1 });
+  });
+
+  test('two hosts on one address, over two shards, one of which never wrote how its request ended', () => {
+    for (const isOpenedAgain of [false, true]) {
+      const forge = crawl({ addressDelayMs: 0 }).open(1);
+      forge.robots(ALLOW, { shard: 1, host: 'other.example' }).wait(1_000);
+      forge.start({ path: '/a' });
+      forge.wait(20).page({ shard: 1, host: 'other.example' });
+      if (isOpenedAgain) forge.wait(1_000).open();
+      undecided(forge, { 'lost-end': 1 });
+    }
   });
 
   test('hosts in one IPv6 network of 64 bits are one server, in two they are not', () => {
@@ -399,6 +411,32 @@ describe('R-C8: clocks', () => {
     undecided(reboot(60_000, 500), { 'another-boot': 1 });
     undecided(reboot(60_000, 10_000), {});
     finds(reboot(3_000, 500), { 'host-gap': 1 });
+  });
+});
+
+describe('R-C8: boots that a shard has not seen', () => {
+  test('a boot whose opening the power took from one shard comes before the next one', () => {
+    const forge = crawl().mark();
+    forge.open(1);
+    forge.robots(ALLOW, { shard: 1, host: 'other.example' }).wait(5_000).mark(1);
+    // The second boot opens shard 1 only; the third one opens both.
+    forge.boot = 'boot-2';
+    forge.monoMs = 50_000;
+    forge.wait(60_000).open(1).mark(1).wait(5_000);
+    forge.boot = 'boot-3';
+    forge.monoMs = 1_000;
+    forge.open().open(1).wait(10_000);
+    forge.page({ shard: 1, host: 'other.example' }).wait(5_000).page();
+    finds(forge, {});
+    assert.equal(forge.verify().requests, 4);
+  });
+
+  test('the order is that of the shards which know both', () => {
+    const shard = (...boots: readonly (readonly [string, number])[]) => new Map(boots.map(([boot, epochMs]) => [boot, { epochMs }]));
+    assert.deepEqual(orderOfBoots([shard(['a', 9], ['c', 1]), shard(['a', 9], ['b', 5], ['c', 1])]), ['a', 'b', 'c']);
+    assert.deepEqual(orderOfBoots([shard(['a', 0], ['c', 2]), shard(['b', 1])]), ['a', 'b', 'c']);
+    assert.deepEqual(orderOfBoots([shard(['a', 2], ['b', 1]), shard(['b', 1], ['a', 2])]), ['b', 'a']);
+    assert.deepEqual(orderOfBoots([]), []);
   });
 });
 
