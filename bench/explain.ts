@@ -11,12 +11,14 @@ import { createRandom } from '../src/adapters/node/random.ts';
 import { createSqliteStore } from '../src/adapters/sqlite/shard-store.ts';
 import { openCrawlDir } from '../src/cli/crawl-dir.ts';
 import { explainUrl } from '../src/cli/explain.ts';
+import { parseConfig } from '../src/config/schema.ts';
 import { ByteWriter } from '../src/core/bytes.ts';
 import { newHostRecord } from '../src/core/host.ts';
 import { type FateRow, type PageRow, writeQueueEntry } from '../src/core/records.ts';
 import { emptyTotals } from '../src/engine/accounting.ts';
 import type { Batch, ChunkWrite } from '../src/ports/shard-store.ts';
 import { createCanonicalizer, DEFAULT_CANONICAL_OPTIONS, registrableDomain, shardOf, urlKey } from '../src/url/index.ts';
+import { batch as batchOf } from '../test/contract/batches.ts';
 import { capture, portolan } from '../test/support/process.ts';
 
 const option = (name: string, fallback: string): string => {
@@ -83,7 +85,7 @@ async function fill(dir: string): Promise<number> {
     createdAtMs: 0,
   };
   mkdirSync(join(dir, 'state'), { recursive: true });
-  writeFileSync(join(dir, 'state', 'config.json'), JSON.stringify({ agent: { contact: 'bench@example.org' } }));
+  writeFileSync(join(dir, 'state', 'config.json'), JSON.stringify(parseConfig({ agent: { contact: 'bench@example.org' } }, 'bench')));
   let total = 0;
   const own = Array.from({ length: SHARDS }, () => [] as number[]);
   for (let host = 0; host < hosts; host++) own[shardOf(registrableDomain(hostName(host)), SHARDS)]!.push(host);
@@ -112,33 +114,7 @@ async function fill(dir: string): Promise<number> {
 type Filling = { -readonly [K in keyof Batch]: Batch[K] extends readonly (infer T)[] ? T[] : Batch[K] };
 
 function emptyBatch(): Filling {
-  return {
-    ...{
-      epoch: 1,
-      commitSeq: 0,
-      clean: true,
-      hosts: [],
-      chunks: [],
-      chunksDone: [],
-      pages: [],
-      pagesGone: [],
-      fates: [],
-      robots: [],
-      content: [],
-      seenDeltas: [],
-    },
-    ...{
-      seenManifest: undefined,
-      seenDeltasBelow: -1,
-      outbox: [],
-      outboxDone: [],
-      taken: [],
-      scopeHosts: [],
-      nextHostId: 1,
-      nextContentId: 1,
-    },
-    ...{ totals: JSON.stringify(emptyTotals()), marks: '' },
-  } as unknown as Filling;
+  return batchOf(0, { clean: true, totals: JSON.stringify(emptyTotals()), marks: '' }) as Filling;
 }
 
 function addHost(batch: Filling, id: number, host: number): number {

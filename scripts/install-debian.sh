@@ -1,13 +1,14 @@
 #!/bin/sh
 # Installs what the tests and benchmarks need beside Node and npm packages, on Debian and Ubuntu, when it is missing:
 #   nginx-light (the webs), unbound (the name server), wget2 (the crawler that the benchmark compares with), time (CPU of a process tree),
-#   chromium (looks at report.html).
+#   chromium (looks at report.html), gcc with the C library's headers (the layer under a process that takes away what was not synced).
 # Quiet; the package lists are fetched only when a package is not found without. Run as root, or with sudo at hand.
 #   scripts/install-debian.sh [PACKAGE…]      only these
 set -eu
 
-command_of() { # the program by which a package is known to be there
+command_of() { # the program by which a package is known to be there, or a file of it
   case $1 in
+    libc6-dev) echo /usr/include/stdio.h ;;
     nginx-light) echo nginx ;;
     time) echo /usr/bin/time ;;
     *) echo "$1" ;;
@@ -15,10 +16,11 @@ command_of() { # the program by which a package is known to be there
 }
 
 PATH=$PATH:/usr/sbin:/sbin
-[ $# -gt 0 ] || set -- nginx-light unbound wget2 time chromium
+[ $# -gt 0 ] || set -- nginx-light unbound wget2 time chromium gcc libc6-dev
 missing=
 for package in "$@"; do
-  command -v "$(command_of "$package")" >/dev/null 2>&1 || missing="$missing $package"
+  place=$(command_of "$package")
+  [ -e "$place" ] || command -v "$place" >/dev/null 2>&1 || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
 

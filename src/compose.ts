@@ -2,9 +2,9 @@
  * The one file that names concrete adapters: it puts a node together on the main thread (`runCrawl`) (compose-thread.ts: in each of its threads).
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
+import tldts from 'tldts/package.json' with { type: 'json' };
 import { openDisk } from './adapters/file/disk.ts';
 import { createGateMemory } from './adapters/node/address-gate.ts';
 import { readCertificates } from './adapters/node/certificates.ts';
@@ -19,8 +19,7 @@ import type { Config } from './config/schema.ts';
 import { PortolanError } from './core/errors.ts';
 import { emptyTotals, type TotalsSnapshot } from './engine/accounting.ts';
 import { Coordinator, type CoordinatorEvents, type EndReport } from './engine/coordinator.ts';
-import type { CrawlMeta } from './engine/crawl-meta.ts';
-import { CRAWL_META, hashText, newMeta, openMeta, openScopeSeeds, readMeta, writeStoredConfig } from './engine/crawl-open.ts';
+import { CRAWL_META, hashText, newMeta, openMeta, openScopeSeeds, writeStoredConfig } from './engine/crawl-open.ts';
 import { coordinatorOptions, gatePlan, shardsOfThread, threadOfShard } from './engine/crawl-plan.ts';
 import type { DeliveryItem, DeliveryPlan } from './engine/delivery.ts';
 import { dnsOverrides } from './engine/dns-overrides.ts';
@@ -89,15 +88,17 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
   const unlock = lockCrawl(join(dir, 'state', 'lock.db'));
   let closeLog = (): void => {};
   try {
-    const wanted = newMeta(config, Math.max(4, availableParallelism()), packageVersion('tldts'), startedAtMs);
+    const wanted = newMeta(config, Math.max(4, availableParallelism()), tldts.version, startedAtMs);
     const meta = await openMeta(disk, wanted, options.force);
     const log = SteeringLog.open(disk);
     closeLog = () => log.close();
     const { blocks, delays: hostDelays, seeds: addedSeeds } = log.state;
     const blocklist = blocklistWith(file, blocks);
     if (blocklist !== undefined && blocks.length > 0) Blocklist.parse(blocklist.text, blocklist.file);
-    const areas = await openScopeSeeds(disk, config.scope.mode, [...seeds, ...addedSeeds.flatMap(({ urls }) => urls)]);
-    await writeStoredConfig(disk, shownConfig(config), SEEDS_SHOWN);
+    const [areas] = await Promise.all([
+      openScopeSeeds(disk, config.scope.mode, [...seeds, ...addedSeeds.flatMap(({ urls }) => urls)]),
+      writeStoredConfig(disk, shownConfig(config), SEEDS_SHOWN),
+    ]);
     const threads = Math.min(config.run.threads ?? availableParallelism(), meta.shards);
     const gateOptions = gatePlan(config, () => readTotals(dir, meta.shards));
     const gate = createGateMemory(gateOptions);
@@ -243,19 +244,6 @@ function snapshotOf(file: string, shard: number): TotalsSnapshot {
   const { totals } = store.open(shard);
   store.close();
   return totals === '' ? emptyTotals() : (JSON.parse(totals) as TotalsSnapshot);
-}
-
-export function readCrawlMeta(dir: string): CrawlMeta {
-  // Looked for before anything is opened: to open a directory is to create it.
-  if (statSync(join(dir, CRAWL_META), { throwIfNoEntry: false }) === undefined) {
-    throw new PortolanError('PORTOLAN_STATE_MISSING', `${dir} holds no crawl`, { remedy: 'name the directory given to crawl with --out' });
-  }
-  return readMeta(openDisk(dir));
-}
-
-function packageVersion(name: string): string {
-  const require = createRequire(import.meta.url);
-  return (require(`${name}/package.json`) as { version: string }).version;
 }
 
 /** Monotonic times of one boot compare; elsewhere than on Linux each process is its own span. */

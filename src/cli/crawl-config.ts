@@ -10,7 +10,7 @@ import { type Config, configKeys, parseConfig } from '../config/schema.ts';
 import { DURATION } from '../config/units.ts';
 import { PortolanError } from '../core/errors.ts';
 import { createAddressGuard, isIpLiteral } from '../net/address-guard.ts';
-import { parseSeed, splitUrl } from '../url/index.ts';
+import { HostPatterns, parseSeed, splitUrl } from '../url/index.ts';
 import { type ConfigFile, readConfigFile, readText } from './config-file.ts';
 import { type CrawlFlags, FLAGS, type FlagKind } from './crawl-options.ts';
 
@@ -190,11 +190,10 @@ function readSeedFile(file: string | undefined): ResolvedSeed[] {
 
 /** A bare number below a second, and a scheme that was added. */
 function noticesOf(flags: CrawlFlags, seeds: readonly ResolvedSeed[]): string[] {
-  const durations = new Set(configKeyDocs().flatMap(({ key, value }) => (value === 'duration' ? [key] : [])));
   const notices: string[] = [];
   for (const { flag, key } of FLAGS) {
     const value = flags[flagName(flag)];
-    if (!durations.has(key) || typeof value !== 'string' || !/^[1-9]\d{0,2}$/.test(value)) continue;
+    if (typeof value !== 'string' || !/^[1-9]\d{0,2}$/.test(value) || !isDuration(key)) continue;
     notices.push(`${bareFlag(flag)} ${value} is ${DURATION.write(Number(value))}; write ${value}s for seconds`);
   }
   const [bare] = seeds.filter(({ text, url }) => !text.includes('://') && url.startsWith('https:'));
@@ -202,14 +201,19 @@ function noticesOf(flags: CrawlFlags, seeds: readonly ResolvedSeed[]): string[] 
   return notices;
 }
 
+function isDuration(key: string): boolean {
+  return configKeyDocs().some((doc) => doc.key === key && doc.value === 'duration');
+}
+
 /** Seeds of this machine or of a private network, which the address guard will refuse. Names that must be looked up are not judged here. */
 function refusedSeeds(config: Config, seeds: readonly ResolvedSeed[]): string[] {
   const guard = createAddressGuard({ allowNets: config.net.allow });
+  const proxied = new HostPatterns(Object.entries(config.hosts));
   const told = new Map<string, string>();
   for (const { url } of seeds) {
     const { host, hostKey } = splitUrl(url);
     const address = /^(?:.+\.)?localhost$/.test(host) ? '127.0.0.1' : isIpLiteral(host);
-    if (address === undefined || told.has(hostKey)) continue;
+    if (address === undefined || told.has(hostKey) || proxied.matching(hostKey).some(({ proxy }) => proxy !== undefined)) continue;
     const { allowed, range } = guard.verdict(address);
     if (!allowed)
       told.set(hostKey, `${hostKey} will be refused: ${address} is in the range ${range}; allow it with --allow-net ${address}`);

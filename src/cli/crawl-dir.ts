@@ -5,10 +5,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { openShardReader, type ShardReader } from '../adapters/sqlite/reader.ts';
-import { type Config, parseConfig } from '../config/schema.ts';
 import { PortolanError } from '../core/errors.ts';
 import { type CrawlMeta, parseMeta } from '../engine/crawl-meta.ts';
-import { STORED_CONFIG } from '../engine/crawl-open.ts';
 import type { SegmentMark } from '../output/segment-writer.ts';
 import { registrableDomain, shardOf } from '../url/index.ts';
 
@@ -63,33 +61,6 @@ export function openCrawlDir(dirArgument: string): CrawlDir {
       kept.clear();
     },
   };
-}
-
-/** What a directory's crawl runs with, and where that was found. */
-export interface StoredConfig {
-  readonly config: Config;
-  readonly from: 'the last run' | 'crawl.json and defaults';
-}
-
-/**
- * The configuration of the last run, its secrets masked; the scope is that of crawl.json, which rules. One that this version cannot read (or none) is that of
- * the defaults.
- */
-export function readStoredConfig(crawl: CrawlDir): StoredConfig {
-  const file = join(crawl.dir, STORED_CONFIG);
-  try {
-    if (existsSync(file)) return { config: withScope(JSON.parse(readFileSync(file, 'utf8')), crawl.meta, file), from: 'the last run' };
-  } catch {
-    // Written by another version, or by hand.
-  }
-  return { config: withScope({}, crawl.meta, file), from: 'crawl.json and defaults' };
-}
-
-function withScope(input: Readonly<Record<string, object>>, meta: CrawlMeta, file: string): Config {
-  const { mode, include, exclude } = meta.scope;
-  const scope = { ...input['scope'], mode, include, exclude };
-  // Scope web wants a contact; a stored crawl of it had one.
-  return parseConfig({ ...input, agent: { contact: 'unknown', ...input['agent'] }, scope }, file);
 }
 
 /** Where the files of one kind end for the last commit; undefined when none was written. */

@@ -5,13 +5,14 @@ import type { WarmThreads } from '../adapters/node/threads.ts';
 import type { CrawlReport } from '../compose.ts';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../core/errors.ts';
+import type { CoordinatorEvents } from '../engine/coordinator.ts';
 import { Crawl } from '../library/crawl.ts';
 import { requireSeeds, resolveCrawl } from './crawl-config.ts';
 import type { CrawlFlags } from './crawl-options.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 import { createProgress, type ProgressMode } from './progress.ts';
-import { describe, type Report, reportJson, reportOf } from './report.ts';
-import { reportHtml } from './report-html.ts';
+import { onReaderGone } from './reader-gone.ts';
+import type { Report } from './report.ts';
 import { resumeNotices } from './resume-notices.ts';
 
 export async function crawl(seeds: readonly string[], flags: CrawlFlags, warm?: WarmThreads): Promise<number> {
@@ -37,7 +38,7 @@ export interface CrawlRun {
 export interface CrawlEnd {
   readonly code: number;
   readonly report: Report;
-  /** Gives SIGINT and SIGTERM back, for who goes on with something else. */
+  /** Gives SIGINT, SIGTERM and a reader's end back, for who goes on with something else. */
   release(): void;
 }
 
@@ -46,7 +47,16 @@ export async function crawlWith(config: Config, { mode, force, notices, tellsEnd
   const progress = createProgress(mode);
   if (mode === 'human') for (const notice of [...notices, ...resumeNotices(config)]) progress.notice(-1, notice);
   let told: CrawlReport | undefined;
-  const crawl = new Crawl(config, { force }, { warm, events: progress, ended: (report) => (told = report) });
+  let loading: ReturnType<typeof loadReporting> | undefined;
+  const events: CoordinatorEvents = {
+    ...progress,
+    progress(statuses, view) {
+      loading ??= loadReporting();
+      loading.catch(() => {}); // told at the end, when it is needed
+      progress.progress(statuses, view);
+    },
+  };
+  const crawl = new Crawl(config, { force }, { warm, events, ended: (report) => (told = report) });
   let interrupts = 0;
   const interrupt = (): void => {
     interrupts++;
@@ -56,7 +66,9 @@ export async function crawlWith(config: Config, { mode, force, notices, tellsEnd
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);
+  const keepReader = onReaderGone(() => crawl.stop());
   const release = (): void => {
+    keepReader();
     process.off('SIGINT', interrupt);
     process.off('SIGTERM', interrupt);
   };
@@ -72,6 +84,7 @@ export async function crawlWith(config: Config, { mode, force, notices, tellsEnd
   }
   const ended = told!;
   progress.end();
+  const { describe, reportHtml, reportJson, reportOf } = await (loading ?? loadReporting());
   const report = reportOf(ended);
   if (ended.error === undefined) {
     writeReport(join(ended.dir, 'report.json'), reportJson(report));
@@ -88,6 +101,12 @@ export async function crawlWith(config: Config, { mode, force, notices, tellsEnd
   if (mode === 'human' && tellsEnd) process.stderr.write(`${describe(report, ended.dir)}\n`);
   if (report.unaccounted !== 0) return { code: EXIT.unaccounted, report, release };
   return { code: ended.reason === 'stopped' ? EXIT.interrupted : EXIT.finished, report, release };
+}
+
+/** Loaded when the crawl is under way, not before its first request; and not at its end either: the program may have been replaced by a newer one by then. */
+async function loadReporting() {
+  const [report, html] = await Promise.all([import('./report.ts'), import('./report-html.ts')]);
+  return { ...report, ...html };
 }
 
 /** Whole or not at all: a reader never finds half a report. */

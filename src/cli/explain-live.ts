@@ -19,6 +19,7 @@ import { nextRobotsRecord, ROBOTS_DEFAULTS, type RobotsAnswer } from '../robots/
 import { LinkResolver, type SplitUrl, splitUrl } from '../url/index.ts';
 import { VERSION } from '../version.ts';
 import { type RobotsFacts, robotsFacts } from './explain-state.ts';
+import { counted } from './numbers.ts';
 
 export interface LiveRobots {
   readonly facts: RobotsFacts;
@@ -50,7 +51,7 @@ export async function liveRobots(parts: SplitUrl, config: Config): Promise<LiveR
       const { result } = hop;
       const target = result.outcome === 'redirect' ? new LinkResolver(url).resolve(result.location ?? '') : '';
       if (target === '' || hops === ROBOTS_HOPS_MAX) {
-        return answered(parts, answerOf(result), config, hops === 0 ? '' : `${hops} redirects, last to ${url}`);
+        return answered(parts, answerOf(result), config, hops === 0 ? '' : `${counted(hops, 'redirect')}, last to ${url}`);
       }
       url = target;
     }

@@ -2,7 +2,7 @@
 import type { Explanation } from './explain.ts';
 import type { HostFacts, RobotsFacts, UrlFacts } from './explain-state.ts';
 import type { WordList, Words } from './explain-words.ts';
-import { printable } from './numbers.ts';
+import { counted, isPace, printable } from './numbers.ts';
 
 const NAME_WIDTH = 11;
 
@@ -65,15 +65,18 @@ function factLines(facts: UrlFacts, words: WordList, nowMs: number): (readonly [
     const status = page.status === 0 ? 'no response' : `status ${page.status}`;
     lines.push([
       'outcome',
-      `${page.outcome}, ${status}, ${when(page.fetchedAtMs, nowMs)}, attempt ${page.attempts}, ${page.bodyBytes} bytes in ${duration(page.durationMs)}`,
+      `${page.outcome}, ${status}, ${when(page.fetchedAtMs, nowMs)}, attempt ${page.attempts}, ${counted(page.bodyBytes, 'byte')} in ${duration(page.durationMs)}`,
     ]);
     if (page.duplicateOf !== '') lines.push(['duplicate', `${page.duplicateKind} copy of ${page.duplicateOf}`]);
-    if (page.segment !== '') lines.push(['stored', `${page.segment} at ${page.offset}, ${page.length} bytes`]);
+    if (page.segment !== '') lines.push(['stored', `${page.segment} at ${page.offset}, ${counted(page.length, 'byte')}`]);
   }
   if (fate !== undefined) lines.push(['dropped', `${fate.reason}, ${when(fate.atMs, nowMs)}`]);
   if (queue !== undefined) {
     const level = queue.level === 5 ? 'among those that wait for another attempt' : `on level ${queue.level} (0 is best)`;
-    lines.push(['queue', `place ${queue.ahead + 1} ${level}, ${queue.hostQueued} wait for this host, ${queue.attempts} attempts so far`]);
+    lines.push([
+      'queue',
+      `place ${queue.ahead + 1} ${level}, ${counted(queue.hostQueued, 'waits', 'wait')} for this host, ${counted(queue.attempts, 'attempt')} so far`,
+    ]);
     lines.push(['its turn', `${when(queue.earliestMs, nowMs)} at the earliest, if nothing else comes before`]);
     if (queue.chain !== undefined) lines.push(['redirects', queue.chain.urls.join(' → ')]);
   }
@@ -91,10 +94,7 @@ function factLines(facts: UrlFacts, words: WordList, nowMs: number): (readonly [
     ]);
   }
   if (facts.depth !== undefined)
-    lines.push([
-      'depth',
-      facts.depth < 0 ? `an asset, ${-facts.depth} from its page` : `${facts.depth} ${facts.depth === 1 ? 'link' : 'links'} from a seed`,
-    ]);
+    lines.push(['depth', facts.depth < 0 ? `an asset, ${-facts.depth} from its page` : `${counted(facts.depth, 'link')} from a seed`]);
   return lines;
 }
 
@@ -113,9 +113,10 @@ function nextFetch(host: HostFacts, words: WordList, nowMs: number): string {
   const rule = words.gapRules.get(host.gapRule);
   const why = `${host.gapRule}${rule === undefined ? '' : `: ${rule.when}${rule.key === '' ? '' : ` [${rule.key}]`}`}`;
   if (host.state !== 'open') return `never: the host is ${host.state}`;
-  if (host.queued === 0) return `nothing waits for this host (gap ${duration(host.gapMs)}, rule ${why})`;
+  const gap = !isPace(host.gapRule) ? '' : host.gapMs > 0 ? `gap ${duration(host.gapMs)}, ` : 'no gap, ';
+  if (host.queued === 0) return `nothing waits for this host (${gap}rule ${why})`;
   const at = host.nextFetchMs <= nowMs ? 'now, with the next turn of the host' : when(host.nextFetchMs, nowMs);
-  return `${at} (gap ${duration(host.gapMs)}, rule ${why})`;
+  return `${at} (${gap}rule ${why})`;
 }
 
 function requestText(request: NonNullable<Explanation['requests']>[number], nowMs: number): string {
@@ -123,7 +124,7 @@ function requestText(request: NonNullable<Explanation['requests']>[number], nowM
     request.outcome === undefined
       ? 'no end recorded'
       : `${request.outcome}${request.status === 0 ? '' : ` ${request.status}`} in ${duration(request.durationMs ?? 0)}`;
-  return `${when(request.atMs, nowMs)} to ${request.address}: ${end} (gap owed before it ${duration(request.gapMs)}, rule ${request.gapRule})`;
+  return `${when(request.atMs, nowMs)} to ${request.address}: ${end} (${request.gapMs > 0 ? `gap owed before it ${duration(request.gapMs)}` : 'no gap owed before it'}, rule ${request.gapRule})`;
 }
 
 /** ISO 8601, and how far from now. */

@@ -31,11 +31,15 @@ export function readWords(): WordList {
 }
 
 function document(name: string): string {
-  try {
-    return readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
-  } catch {
-    return '';
+  // Beside dist/, which a bundle runs from, or beside src/.
+  for (const folder of ['../docs/', '../../docs/']) {
+    try {
+      return readFileSync(new URL(folder + name, import.meta.url), 'utf8');
+    } catch {
+      // not there
+    }
   }
+  return '';
 }
 
 function table(text: string, heading: string, words: (cells: readonly string[]) => Words): Map<string, Words> {

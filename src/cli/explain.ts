@@ -12,14 +12,14 @@ import { CLOSED_REASONS } from '../engine/drops.ts';
 import { robotsIgnored } from '../engine/host-rules.ts';
 import { rulesInLog, STEERING_LOG } from '../engine/steering-log.ts';
 import { createCanonicalizer, DEFAULT_CANONICAL_OPTIONS, parseSeed } from '../url/index.ts';
-import { resolveConfig } from './crawl-config.ts';
-import { type CrawlDir, openCrawlDir, readStoredConfig } from './crawl-dir.ts';
+import { type CrawlDir, openCrawlDir } from './crawl-dir.ts';
 import { EXIT } from './exit-codes.ts';
 import type { UrlRequest } from './explain-requests.ts';
 import { type RobotsFacts, type UrlFacts, urlFacts } from './explain-state.ts';
 import { explainJson, explainText } from './explain-text.ts';
 import { judgeUrl, type NamedUrl, nameUrl, type ScopeVerdict } from './explain-verdict.ts';
 import { readWords } from './explain-words.ts';
+import { readStoredConfig } from './stored-config.ts';
 
 export interface ExplainFlags {
   readonly json?: boolean;
@@ -66,7 +66,7 @@ export async function explainUrl(text: string, crawl: CrawlDir | undefined, flag
     return { ...NOTHING, asked: text, scope, verdict: { state: 'rejected', name: named.reason }, nowMs };
   }
   const notes: string[] = [];
-  const config = configOf(crawl, flags, notes);
+  const config = await configOf(crawl, flags, notes);
   const facts = crawl && urlFacts(crawl, named, config.agent.token, nowMs);
   const scope = scopeOf(named, config, crawl, facts, nowMs, notes);
   const ignored = robotsIgnored(config, named.parts.hostKey);
@@ -91,10 +91,12 @@ export async function explainUrl(text: string, crawl: CrawlDir | undefined, flag
 
 const NOTHING = { named: undefined, shard: undefined, facts: undefined, robots: undefined, requests: undefined, notes: [] } as const;
 
-function configOf(crawl: CrawlDir | undefined, flags: ExplainFlags, notes: string[]): Config {
-  if (flags.config !== undefined) return resolveConfig([], { config: flags.config });
-  if (crawl === undefined) return resolveConfig([], {});
-  const { config, from } = readStoredConfig(crawl);
+async function configOf(crawl: CrawlDir | undefined, flags: ExplainFlags, notes: string[]): Promise<Config> {
+  if (flags.config !== undefined || crawl === undefined) {
+    const { resolveConfig } = await import('./crawl-config.ts');
+    return resolveConfig([], flags.config === undefined ? {} : { config: flags.config });
+  }
+  const { config, from } = await readStoredConfig(crawl);
   if (from !== 'the last run')
     notes.push(
       'the directory holds no configuration that this version can read: defaults are taken, with the scope of crawl.json (--config names a file)',

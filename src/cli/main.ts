@@ -9,6 +9,7 @@ import { addCrawlOptions, type CrawlFlags } from './crawl-options.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 import type { ExplainFlags } from './explain.ts';
 import type { ExportFlags } from './export/export.ts';
+import { endWithoutReader } from './reader-gone.ts';
 import type { RetryFlags } from './retry.ts';
 import type { SimulateFlags } from './simulate.ts';
 import type { SteerFlags } from './steer.ts';
@@ -42,6 +43,7 @@ A seed without a scheme is https (a loopback name: http). Ctrl-C stops in an ord
 Every key of the configuration file is in docs/CONFIG.md; portolan init writes one with all of them.`;
 
 export async function main(argv: readonly string[]): Promise<void> {
+  endWithoutReader();
   const program = createProgram();
   try {
     await program.parseAsync(argv as string[], { from: 'user' });

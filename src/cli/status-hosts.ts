@@ -7,7 +7,7 @@ import { PortolanError } from '../core/errors.ts';
 import type { CrawlDir } from './crawl-dir.ts';
 import { type HostFacts, hostFacts } from './explain-state.ts';
 import { duration, hostJson } from './explain-text.ts';
-import { count, printable } from './numbers.ts';
+import { count, isPace, printable } from './numbers.ts';
 
 const HOSTS_DEFAULT = 20;
 const HOSTS_MAX = 10_000;
@@ -58,7 +58,7 @@ const COLUMNS: readonly (readonly [head: string, right: boolean, cell: (host: Ho
   ['queued', true, (host) => count(host.queued)],
   ['time left', true, (host) => duration(host.leftMs)],
   ['next fetch', true, (host, nowMs) => (host.nextFetchMs <= nowMs ? 'now' : `in ${duration(host.nextFetchMs - nowMs)}`)],
-  ['gap', true, (host) => duration(host.gapMs)],
+  ['gap', true, (host) => (isPace(host.gapRule) && host.gapMs > 0 ? duration(host.gapMs) : 'none')],
   ['rule', false, (host) => host.gapRule],
   ['robots.txt', false, (host) => host.robots || 'not asked'],
   ['fetched', true, (host) => count(host.fetched)],

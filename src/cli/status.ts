@@ -2,41 +2,44 @@
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { ShardReader } from '../adapters/sqlite/reader.ts';
 import { type RowCounts, recountRows } from '../adapters/sqlite/recount.ts';
-import { readCrawlMeta, readTotals } from '../compose.ts';
 import { emptyTotals, lawGaps, merge, overall, sum, type TotalsSnapshot } from '../engine/accounting.ts';
 import { shardFile } from '../thread-data.ts';
-import { openCrawlDir } from './crawl-dir.ts';
+import { type CrawlDir, openCrawlDir } from './crawl-dir.ts';
 import { EXIT } from './exit-codes.ts';
-import { kinds } from './numbers.ts';
-import { hostCount, hostLists, hostListsJson, hostListsText } from './status-hosts.ts';
+import { counted, kinds, numbered } from './numbers.ts';
 
 export async function status(
   dirArgument: string,
   flags: { readonly hosts?: string | true; readonly recount?: boolean; readonly json?: boolean },
 ): Promise<number> {
   const dir = resolve(dirArgument);
-  const meta = readCrawlMeta(dir);
+  const crawl = openCrawlDir(dir);
   const isJson = flags.json === true;
-  const code = flags.recount === true ? await recount(dir, meta.shards, isJson) : EXIT.finished;
-  if (flags.hosts !== undefined) hosts(dir, hostCount(flags.hosts), isJson);
+  const code = flags.recount === true ? await recount(dir, crawl.meta.shards, isJson) : EXIT.finished;
+  if (flags.hosts !== undefined) await hosts(crawl, flags.hosts, isJson);
   if (flags.hosts !== undefined || flags.recount === true) return code;
-  const all = overall(readTotals(dir, meta.shards));
+  const all = overall([emptyTotals(), ...Array.from(crawl.readers(), totalsOf)]);
   if (isJson) process.stdout.write(`${JSON.stringify(all)}\n`);
   else process.stdout.write(`${describe(all)}\n`);
   return all.unaccounted === 0 ? EXIT.finished : EXIT.unaccounted;
 }
 
-function hosts(dir: string, n: number, json: boolean): void {
-  const crawl = openCrawlDir(dir);
+function totalsOf({ totals }: ShardReader): TotalsSnapshot {
+  return totals === '' ? emptyTotals() : (JSON.parse(totals) as TotalsSnapshot);
+}
+
+async function hosts(crawl: CrawlDir, wanted: string | true, json: boolean): Promise<void> {
+  const { hostCount, hostLists, hostListsJson, hostListsText } = await import('./status-hosts.ts');
   const now = Date.now();
-  const lists = hostLists(crawl, n, now);
+  const lists = hostLists(crawl, hostCount(wanted), now);
   process.stdout.write(json ? `${JSON.stringify(hostListsJson(lists))}\n` : hostListsText(lists, now));
 }
 
 async function recount(dir: string, shards: number, json: boolean): Promise<number> {
   const findings: string[] = [];
-  const counted: RowCounts[] = [];
+  const shardRows: RowCounts[] = [];
   const snapshots: TotalsSnapshot[] = [];
   for (let shard = 0; shard < shards; shard++) {
     const file = shardFile(dir, shard);
@@ -45,17 +48,17 @@ async function recount(dir: string, shards: number, json: boolean): Promise<numb
       snapshots.push(emptyTotals());
       continue;
     }
-    counted.push(rows);
+    shardRows.push(rows);
     const totals = JSON.parse(rows.totals) as TotalsSnapshot;
     snapshots.push(totals);
     findings.push(...(await compareShard(dir, shard, rows, totals)).map((finding) => `shard ${shard}: ${finding}`));
   }
   const all = overall(snapshots);
-  const outbox = counted.reduce((a, rows) => a + rows.outboxFinds, 0);
-  if (outbox < all.inTransit) findings.push(`${all.inTransit} finds are in transit, ${outbox} in the outboxes`);
+  const outbox = shardRows.reduce((a, rows) => a + rows.outboxFinds, 0);
+  if (outbox < all.inTransit) findings.push(`${counted(all.inTransit, 'find is', 'finds are')} in transit, ${outbox} in the outboxes`);
   const unaccounted = all.unaccounted + findings.length;
   if (json)
-    process.stdout.write(`${JSON.stringify({ ...all, unaccounted, findings, hosts: counted.reduce((a, rows) => a + rows.hosts, 0) })}\n`);
+    process.stdout.write(`${JSON.stringify({ ...all, unaccounted, findings, hosts: shardRows.reduce((a, rows) => a + rows.hosts, 0) })}\n`);
   else process.stdout.write(`${describe({ ...all, unaccounted })}\n${findings.map((finding) => `- ${finding}\n`).join('')}`);
   return unaccounted === 0 ? EXIT.finished : EXIT.unaccounted;
 }
@@ -77,7 +80,8 @@ async function compareShard(dir: string, shard: number, rows: RowCounts, totals:
   same('admitted', sum(rows.fetched) + sum(rows.dropped) + rows.queued.reduce((a, b) => a + b, 0), totals.admitted);
   same('seen keys', rows.seenKeys, totals.admitted);
   findings.push(...rows.hostFindings);
-  if (rows.hostsWrong > rows.hostFindings.length) findings.push(`and ${rows.hostsWrong - rows.hostFindings.length} more hosts`);
+  if (rows.hostsWrong > rows.hostFindings.length)
+    findings.push(`and ${rows.hostsWrong - rows.hostFindings.length} more ${numbered(rows.hostsWrong - rows.hostFindings.length, 'host')}`);
   findings.push(...(await comparePages(dir, shard, rows, totals)));
   return findings;
 }

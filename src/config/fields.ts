@@ -1,5 +1,5 @@
 /** Makers of the schema's fields: how a kind of value is written, bounded and refused, and what the documentation says of it. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { DURATION, SIZE, shown, type Unit } from './units.ts';
 
 /** What docs/CONFIG.md says of a key beside its default: how it is written, what it does, and what more of it costs. */

@@ -1,5 +1,5 @@
 /** What is wrong with a configuration, in words: each finding with its key, what was given, what is possible, and what was probably meant. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { PortolanError } from '../core/errors.ts';
 import { HostSchema, mayBeSecret } from './hosts.ts';
 import { keyAdvice, nearest } from './suggest.ts';

@@ -5,7 +5,7 @@
  * A secret is written down, or taken from the environment when the crawl starts (`{ env: NAME }`), so that it need not stand in the file. No message
  * of this file repeats a value that may be one. An exception (TLS that proves nothing, robots.txt that is not obeyed) needs a reason in words.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { DAY_MS } from '../core/time.ts';
 import { doc, duration } from './fields.ts';
 

@@ -2,7 +2,7 @@
  * One strict schema for the file, the flags and the library. Unknown keys fail and name the nearest right one; every key has a default, a
  * unit, a meaning and, where it costs something, its price (scripts/config-doc.ts makes docs/CONFIG.md from here). The result is one frozen Config.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { PortolanError } from '../core/errors.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
 import { DEFAULT_MEMORY_BYTES } from './defaults.ts';

@@ -45,7 +45,8 @@ const ANY_BEFORE = 10;
 const STATE_PLACES = 11;
 
 export class SimHasher {
-  readonly #folded = foldedUnits();
+  /** Made with the first text: it takes some 20 ms, and no first request should wait for it. */
+  #folded: Uint32Array | undefined;
   readonly #los = new Int32Array(HASHES_PER_DRAIN);
   readonly #his = new Int32Array(HASHES_PER_DRAIN);
   readonly #loCounts = new Int32Array(32);
@@ -102,6 +103,7 @@ export class SimHasher {
 
   /** First loop: code units to word hashes, in blocks. Letters have a loop of their own, which is all that most of a text needs. */
   #scan(units: Readonly<Uint16Array>): number {
+    this.#folded ??= foldedUnits();
     const folded = this.#folded;
     const block = this.#words;
     const hasDigit = this.#hasDigit;

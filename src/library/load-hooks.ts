@@ -112,7 +112,8 @@ function mediaHandler(handler: PageHandler, notice: (text: string) => void): Med
 }
 
 function handledPage(page: HandlerInput) {
-  const { bytes, contentTypeHeader, mediaType } = page;
+  const { contentTypeHeader, mediaType } = page;
+  const bytes = Uint8Array.from(page.bytes); // the program may keep them, the crawler uses its own again
   return { bytes, contentType: contentTypeHeader, mediaType, text: () => decodeBody(bytes, contentTypeHeader).text };
 }
 

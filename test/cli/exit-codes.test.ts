@@ -189,6 +189,55 @@ describe('the program', { concurrency: false }, () => {
     assert.deepEqual([events.at(-1)?.event, events.at(-1)?.finished, events.at(-1)?.pages], ['end', true, SLOW_PAGES]);
   });
 
+  test('a reader that has had enough ends every verb without a word, and a crawl in an orderly way', async () => {
+    const cut = async (...args: readonly string[]) => {
+      const { command, args: all } = portolan(...args);
+      const { stdout, stderr } = await capture('/bin/sh', [
+        '-c',
+        '{ "$0" "$@"; echo "code $?" >&2; } | { head -c 20; sleep 0.2; }',
+        command,
+        ...all,
+      ]);
+      return [stdout.length, stderr];
+    };
+    for (const args of [
+      ['simulate', '--for', '1h', '--hosts', '3', '--json'],
+      ['crawl', 'http://one.test/', '--dry-run', '--resolve', 'one.test:127.0.0.1'],
+      ['status', out('one'), '--json'],
+      ['verify', out('one'), '--json'],
+      ['export', out('one'), '--what', 'pages'],
+    ]) {
+      const [read, said] = await cut(...args);
+      assert.equal(read, 20, args.join(' '));
+      assert.match(String(said), /^code 0\n?$/, args.join(' '));
+    }
+    const [, said] = await cut('crawl', web.origin('slow.test'), '--out', out('unread'), ...QUICK, '--json');
+    assert.match(String(said), /^code 130\n?$/);
+    assert.deepEqual([reportOf('unread').reason, reportOf('unread').unaccounted], ['stopped', 0]);
+  });
+
+  test('a crawl of one page is told of in the singular', async () => {
+    const told = await run('crawl', `${web.origin('one.test')}/a`, '--out', out('single'), ...QUICK, '--max-depth', '0');
+    assert.match(told.stderr, /^The crawl is finished: 1 page from 1 host in /m);
+    const html = readFileSync(join(out('single'), 'report.html'), 'utf8').replace(/<[^>]+>/g, ' ');
+    const url = `${web.origin('one.test')}/a`;
+    const texts = [told.stderr, html];
+    for (const args of [
+      ['status', out('single')],
+      ['status', out('single'), '--recount'],
+      ['explain', out('single'), url, '--requests'],
+      ['verify', out('single')],
+      ['verify', out('single'), '--host', new URL(url).host],
+      ['retry', out('single'), '--reason', 'timeout'],
+      ['crawl', url, '--out', out('single'), ...QUICK, '--max-depth', '0'],
+      ['crawl', url, '--out', out('single'), ...QUICK, '--max-depth', '0', '--dry-run'],
+    ]) {
+      const { stdout, stderr } = await run(...args);
+      texts.push(stdout, stderr);
+    }
+    for (const text of texts) assert.doesNotMatch(text, /(?<![\d.,]|of )\b1 (?!is\b|was\b|has\b)[A-Za-z-]*[^s\W]s\b(?! *[+=])/, text);
+  });
+
   test('a second process on one directory ends with 3; a second Ctrl-C ends the first at once, and nothing is lost', async () => {
     const running = await started('stuck.test', 'locked');
     const second = await crawl('stuck.test', 'locked');

@@ -39,6 +39,7 @@ describe('the packed library', () => {
     for (const name of [
       'src',
       'bin',
+      'scripts',
       'docs',
       'README.md',
       'CHANGELOG.md',

@@ -1,7 +1,18 @@
 /** What is shipped, and what the repository says of itself. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -80,7 +91,10 @@ test('the package has what it needs and nothing else', () => {
   const [packed] = Object.values(JSON.parse(listed) as Record<string, { files: { path: string }[] }>);
   const paths = packed!.files.map(({ path }) => path);
   for (const path of paths)
-    assert.match(path, /^(?:bin\/portolan\.js|dist\/.+\.(?:js|d\.ts)|docs\/[\w-]+\.md|README\.md|CHANGELOG\.md|LICENSE|package\.json)$/);
+    assert.match(
+      path,
+      /^(?:bin\/portolan\.js|dist\/.+\.(?:js|d\.ts)|dist\/THIRD-PARTY\.txt|docs\/[\w-]+\.md|README\.md|CHANGELOG\.md|LICENSE|package\.json)$/,
+    );
   for (const path of ['bin/portolan.js', 'README.md', 'CHANGELOG.md', 'LICENSE', 'docs/CONFIG.md']) assert.ok(paths.includes(path), path);
 });
 
@@ -146,13 +160,9 @@ test('R-A1 the compiled package crawls', async () => {
     hosts: [{ address: '127.0.0.1', page: ({ path }) => (path === '/' ? page('home', ['/a']) : page(path)) }],
   });
   try {
-    execFileSync(process.execPath, [
-      join(ROOT, 'node_modules/typescript/bin/tsc'),
-      '-p',
-      join(ROOT, 'tsconfig.build.json'),
-      '--outDir',
-      join(dir, 'dist'),
-    ]);
+    const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+    execFileSync(process.execPath, [compiler, '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(dir, 'dist')]);
+    execFileSync(process.execPath, [join(ROOT, 'scripts/bundle.js'), join(dir, 'dist')]);
     cpSync(join(ROOT, 'bin'), join(dir, 'bin'), { recursive: true });
     cpSync(join(ROOT, 'package.json'), join(dir, 'package.json'));
     symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
@@ -163,8 +173,36 @@ test('R-A1 the compiled package crawls', async () => {
     const library = (await import(`file://${join(dir, 'dist/index.js')}`)) as { VERSION: string };
     assert.equal(library.VERSION, VERSION);
     assert.ok(existsSync(join(dir, 'dist/index.d.ts')));
+    const licences = readFileSync(join(dir, 'dist/THIRD-PARTY.txt'), 'utf8');
+    for (const name of ['undici', 'zod', 'commander', 'yaml', 'tldts']) assert.match(licences, new RegExp(`^${name} \\d.* \\(`, 'm'));
   } finally {
     await web.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
+
+test('a checkout runs its bundle while the sources are those it was made from, and the sources as soon as one has changed', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'portolan-stale-'));
+  const runs = (): string => spawnSync(process.execPath, [join(dir, 'bin/portolan.js')], { encoding: 'utf8' }).stdout;
+  try {
+    cpSync(join(ROOT, 'bin'), join(dir, 'bin'), { recursive: true });
+    for (const folder of ['src/cli', 'dist']) mkdirSync(join(dir, folder), { recursive: true });
+    writeFileSync(join(dir, 'package.json'), JSON.stringify({ type: 'module' }));
+    const source = join(dir, 'src/cli/main.ts');
+    writeFileSync(source, "export function main(): void {\n  process.stdout.write('sources');\n}\n");
+    assert.equal(runs(), 'sources', 'there is no bundle');
+    writeFileSync(join(dir, 'dist/main.js'), "export function main() {\n  process.stdout.write('bundle');\n}\n");
+    const { size, mtimeMs } = statSync(source);
+    writeFileSync(join(dir, 'dist/sources.json'), JSON.stringify([['src/cli/main.ts', size, mtimeMs]]));
+    assert.equal(runs(), 'bundle');
+    // Of the same size, and older: a file that was put back.
+    utimesSync(source, 1_000, 1_000);
+    assert.equal(runs(), 'sources', 'another time');
+    writeFileSync(join(dir, 'dist/sources.json'), JSON.stringify([['src/cli/gone.ts', size, mtimeMs]]));
+    assert.equal(runs(), 'sources', 'a file is gone');
+    rmSync(join(dir, 'src'), { recursive: true });
+    assert.equal(runs(), 'bundle', 'a package has no sources');
+  } finally {
     rmSync(dir, { recursive: true, force: true });
   }
 });

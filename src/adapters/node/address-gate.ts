@@ -8,7 +8,7 @@
 import type { AddressGate } from '../../ports/address-gate.ts';
 
 const WORDS = 2 ** 20;
-/** A held gate is asked again after this. */
+/** A held gate is asked again after this, or after the least pause that its release will owe. */
 const HELD_POLL_MS = 20;
 /** Threads read the clock at slightly different moments; more than this is a step. */
 const CLOCK_STEP_MS = 1_000;
@@ -32,6 +32,8 @@ export interface SharedGateOptions {
   readonly pagesLeft: number;
   /** Longest pause that an address is ever owed; default no bound. */
   readonly owedMsMax?: number;
+  /** Least pause that every release owes; default 0. */
+  readonly owedMsMin?: number;
 }
 
 export function createGateMemory(options: SharedGateOptions): SharedGateMemory {
@@ -48,6 +50,7 @@ export function createSharedGate(memory: SharedGateMemory, options: SharedGateOp
   const held = BigInt(-holder);
   const limitedPages = options.pagesLeft >= 0;
   const owedMsMax = options.owedMsMax ?? Number.MAX_SAFE_INTEGER - 2 ** 52;
+  const heldPollMs = Math.max(HELD_POLL_MS, options.owedMsMin ?? 0);
   const intervalUs = options.ratePerS > 0 ? BigInt(Math.ceil(1_000_000 / options.ratePerS)) : 0n;
   const creditUs = creditOf(intervalUs);
 
@@ -64,7 +67,7 @@ export function createSharedGate(memory: SharedGateMemory, options: SharedGateOp
     tryAcquire(addressKey, nowEpochMs) {
       const at = wordOf(addressKey);
       const value = Atomics.load(words, at);
-      if (value < 0n) return nowEpochMs + HELD_POLL_MS;
+      if (value < 0n) return nowEpochMs + heldPollMs;
       if (value > 0n && Number(value) > nowEpochMs) {
         const latest = Math.ceil(nowEpochMs + owedMsMax);
         if (Number(value) <= latest + CLOCK_STEP_MS) return Number(value);

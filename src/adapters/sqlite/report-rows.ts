@@ -5,8 +5,10 @@
  * their URL, so the first ones of that order are as good as any, and every page has the same chance. When even that takes too long the reading is broken
  * off. What was done is said (`coverage`, `note`), so that no figure claims more than it is.
  */
+
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { counted } from '../../core/counted.ts';
 import { hasTables, storeError } from './shard-store.ts';
 
 export interface RowLimits {
@@ -109,13 +111,8 @@ export function reportRows(input: RowsInput): RowFigures {
   }
   const read = count.rowsRead.toLocaleString('en-US');
   if (count.isLate)
-    return count.figures(
-      'cut',
-      `Cut off after ${limits.timeMs / 1_000} s: of ${read} of ${pageRows.toLocaleString('en-US')} pages.`,
-      pageRows,
-      false,
-    );
-  if (isLarge) return count.figures('sample', `From a sample of ${read} of ${pageRows.toLocaleString('en-US')} pages.`, pageRows, true);
+    return count.figures('cut', `Cut off after ${limits.timeMs / 1_000} s: of ${read} of ${counted(pageRows, 'page')}.`, pageRows, false);
+  if (isLarge) return count.figures('sample', `From a sample of ${read} of ${counted(pageRows, 'page')}.`, pageRows, true);
   return count.figures('all', withHosts ? '' : 'Hosts were not read: there are too many.', pageRows, withHosts);
 }
 

@@ -3,7 +3,7 @@
  * survives a power cut when `commit` resolves. SQLite's own calls run on the caller's thread (they go to the page cache); the sync does not.
  * One connection, held in locking mode NORMAL so that `status` may read beside a running crawl.
  */
-import { closeSync, fdatasync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, fdatasync, fsyncSync, mkdirSync, openSync, renameSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { assert, PortolanError } from '../../core/errors.ts';
@@ -91,6 +91,10 @@ class SqliteStore implements ShardStore {
     const { file, readOnly = false } = this.#options;
     try {
       if (!readOnly) mkdirSync(dirname(file), { recursive: true });
+      if (!readOnly && !existsSync(file)) {
+        createDatabase(file, shard);
+        this.#isNew = true;
+      }
       this.#db = new Database(file, { readonly: readOnly, fileMustExist: readOnly });
       if (!readOnly) this.#prepareDatabase(shard);
       else if (!hasTables(this.#db)) return NOTHING;
@@ -112,19 +116,7 @@ class SqliteStore implements ShardStore {
     db.pragma('wal_autocheckpoint = 4000');
     if (hasTables(db)) return;
     this.#isNew = true;
-    db.transaction(() => {
-      db.exec(SCHEMA);
-      const put = db.prepare('INSERT INTO meta(key, value) VALUES (?, ?)');
-      put.run('format', FORMAT_VERSION);
-      put.run('shard', shard);
-      put.run('commit_seq', 0);
-      put.run('clean', 1);
-      put.run('next_host_id', 1);
-      put.run('next_content_id', 1);
-      put.run('totals', '');
-      put.run('marks', '');
-      put.run('seen_manifest', '');
-    })();
+    addTables(db, shard);
     // Durable before any output file is made: output without a database then means that the database was lost.
     db.pragma('wal_checkpoint(TRUNCATE)');
   }
@@ -319,6 +311,56 @@ class SqliteStore implements ShardStore {
 }
 
 /** False when a process died before it had made the tables. */
+/**
+ * The database of a new shard gets its name when it is whole and durable: two syncs, where SQLite's own way to a WAL database with tables takes eight. A
+ * -wal without a database belongs to one that was lost, and SQLite would play it into this one.
+ */
+function createDatabase(file: string, shard: number): void {
+  const draft = `${file}.new`;
+  for (const left of ['', '-journal', '-wal', '-shm']) if (existsSync(draft + left)) unlinkSync(draft + left);
+  const db = new Database(draft);
+  try {
+    db.pragma('synchronous = OFF');
+    db.pragma('journal_mode = WAL');
+    addTables(db, shard);
+  } finally {
+    db.close();
+  }
+  syncNow(draft);
+  if (existsSync(`${file}-wal`)) {
+    unlinkSync(`${file}-wal`);
+    syncNow(dirname(file));
+  }
+  renameSync(draft, file);
+  syncNow(dirname(file));
+}
+
+function addTables(db: Database.Database, shard: number): void {
+  db.transaction(() => {
+    db.exec(SCHEMA);
+    const put = db.prepare('INSERT INTO meta(key, value) VALUES (?, ?)');
+    put.run('format', FORMAT_VERSION);
+    put.run('shard', shard);
+    put.run('commit_seq', 0);
+    put.run('clean', 1);
+    put.run('next_host_id', 1);
+    put.run('next_content_id', 1);
+    put.run('totals', '');
+    put.run('marks', '');
+    put.run('seen_manifest', '');
+  })();
+}
+
+/** A file, or the names in a directory. */
+function syncNow(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
 export function hasTables(db: Database.Database): boolean {
   return (db.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name = 'meta'").get() as { n: number }).n > 0;
 }

@@ -15,20 +15,15 @@
  * Not done here: decoding, caps, DNS. An unasked-for `100 Continue` ends as protocol-error, since undici refuses it.
  */
 
-import { createRequire } from 'node:module';
 import type net from 'node:net';
-import type { Dispatcher, Client as UndiciClient } from 'undici';
+import type { Client, Dispatcher } from 'undici';
+// The client alone: the package's index also loads fetch, WebSocket, caches and mocks, which doubles the time a thread takes to start. The version is
+// pinned in package.json because of this path.
+import UndiciClient from 'undici/lib/dispatcher/client.js';
 import type { Transport, TransportEnd, TransportHandler, TransportRequest } from '../../ports/transport.ts';
 import type { Dial, TlsOptions } from './connector.ts';
 import { ConnectFailure, connectTo, dialTcp, TlsSessions } from './connector.ts';
 import { type Site, SiteBook, type SiteProxy } from './sites.ts';
-
-/**
- * The client alone: the package's index also loads fetch, WebSocket, caches and mocks, which doubles the time a thread takes to start. The version is
- * pinned in package.json because of this path.
- */
-const Client = createRequire(import.meta.url)('undici/lib/dispatcher/client.js') as typeof UndiciClient;
-type Client = UndiciClient;
 
 export interface UndiciTransportOptions {
   /** Connections at most, idle ones included; the least recently used idle one is closed for a new one. Default 10,000. */
@@ -196,7 +191,7 @@ class Connection {
     const site = shared.sites.of(origin);
     this.#tls = site?.tls ?? shared.tls;
     this.#proxy = site?.proxy;
-    this.#client = new Client(origin, {
+    this.#client = new UndiciClient(origin, {
       pipelining: 1,
       allowH2: false,
       headersTimeout: 0,

@@ -52,6 +52,31 @@ function hasStrace(): boolean {
   }
 }
 
+test('R-L1 a new database is empty whatever a crash or a lost database has left beside its place, and it is in its place when it is whole', () =>
+  withDirectory(async (dir) => {
+    const file = join(dir, 'state.db');
+    const lost = createSqliteStore({ file, ...OPTIONS });
+    assert.equal(lost.open(0).isNew, true);
+    await lost.commit(batch(1, { hosts: [host(1)] }));
+    const log = readFileSync(`${file}-wal`);
+    lost.close();
+    rmSync(file);
+    writeFileSync(`${file}-wal`, log);
+    for (const end of ['', '-wal', '-journal']) writeFileSync(`${file}.new${end}`, 'half a database');
+    const store = createSqliteStore({ file, ...OPTIONS });
+    const { commitSeq, isNew } = store.open(0);
+    assert.deepEqual({ commitSeq, isNew }, { commitSeq: 0, isNew: true });
+    assert.deepEqual(
+      readdirSync(dir).filter((name) => name.includes('.new')),
+      [],
+    );
+    await store.commit(batch(1, { hosts: [host(1)] }));
+    store.close();
+    const again = createSqliteStore({ file, ...OPTIONS });
+    assert.equal(again.open(0).commitSeq, 1);
+    again.close();
+  }));
+
 test('R-L1 after kill -9 in mid-commit, 20 times on one file, the state is a prefix and holds all that was called durable', () =>
   withDirectory(async (dir) => {
     const file = join(dir, 'state.db');

@@ -1,0 +1,28 @@
+/**
+ * What happens when whoever reads standard output or standard error goes away (`| head`, a pager that is left): the program ends without a word. What a verb has found out
+ * before is its exit code, else 0: a reader that has had enough is no failure. A verb that has something to bring to its end (an export, a crawl) listens itself.
+ */
+
+/** For the whole program, once. */
+export function endWithoutReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
+      if (stream.listenerCount('error') === 1) process.exit();
+    });
+  }
+}
+
+/** Calls back once when a reader has gone, and the program goes on. Returns what takes that back. */
+export function onReaderGone(gone: () => void): () => void {
+  let isGone = false;
+  const told = (): void => {
+    if (!isGone) gone();
+    isGone = true;
+  };
+  const streams = [process.stdout, process.stderr];
+  for (const stream of streams) stream.on('error', told);
+  return () => {
+    for (const stream of streams) stream.off('error', told);
+  };
+}
