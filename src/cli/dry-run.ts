@@ -16,7 +16,7 @@ import { DURATION, SIZE } from '../config/units.ts';
 import { crawlRules } from '../engine/context.ts';
 import { checkMeta } from '../engine/crawl-meta.ts';
 import { dnsOverrides } from '../engine/dns-overrides.ts';
-import { robotsIgnored } from '../engine/host-rules.ts';
+import { HostRuleTable, type ProxyHost, robotsIgnored } from '../engine/host-rules.ts';
 import { shownConfig } from '../engine/shown-config.ts';
 import { createAddressGuard } from '../net/address-guard.ts';
 import { DnsCache, type DnsEntry } from '../net/dns-cache.ts';
@@ -29,6 +29,7 @@ import { EXIT } from './exit-codes.ts';
 import { type LiveRobots, liveRobots } from './explain-live.ts';
 import type { RobotsFacts } from './explain-state.ts';
 import { judgeUrl, type NamedUrl, nameUrl } from './explain-verdict.ts';
+import { counted, numbered } from './numbers.ts';
 
 const SEEDS_MAX = 100;
 
@@ -48,7 +49,13 @@ interface SeedReport {
   /** The earlier seed with the same key: it is fetched once. */
   readonly sameAs?: string;
   readonly scope: { readonly verdict: 'admitted' | 'dropped'; readonly reason?: string; readonly rule: string };
-  readonly address: { readonly verdict: string; readonly allowed: readonly string[]; readonly refused: readonly string[] };
+  /** `proxy`: `HOST:PORT` of the one that the host is reached through; the addresses are then the proxy's, and the host's own name is not looked up. */
+  readonly address: {
+    readonly verdict: string;
+    readonly proxy?: string;
+    readonly allowed: readonly string[];
+    readonly refused: readonly string[];
+  };
   readonly robots: { readonly verdict: string; readonly line?: number; readonly rule?: string; readonly note?: string };
 }
 
@@ -150,16 +157,17 @@ async function seedReports(config: Config, seeds: readonly ResolvedSeed[], asksR
   const guard = createAddressGuard({ allowNets: config.net.allow });
   const dns = new DnsCache({ resolver, clock, guard, overrides: dnsOverrides(config.dns.resolve) });
   const urls = seeds.map(({ url }) => url);
+  const hostRules = new HostRuleTable(config, VERSION, [], process.env);
   const firstOfKey = new Map<string, string>();
   const looked = seeds.slice(0, SEEDS_MAX).map((seed) => ({ seed, named: nameUrl(seed.url) as NamedUrl }));
   try {
-    const entries = await Promise.all(looked.map(({ named }) => dns.lookup(named.parts.host)));
-    const robots = asksRobots
-      ? await robotsOf(
-          config,
-          looked.map(({ named }, index) => ({ named, entry: entries[index]! })),
-        )
-      : undefined;
+    const found = await Promise.all(
+      looked.map(async ({ named }) => {
+        const { proxy } = hostRules.of(named.parts.hostKey);
+        return { named, proxy, entry: await dns.lookup(proxy?.host ?? named.parts.host) };
+      }),
+    );
+    const robots = asksRobots ? await robotsOf(config, found) : undefined;
     return looked.map(({ seed, named }, index) => {
       const sameAs = firstOfKey.get(named.key);
       if (sameAs === undefined) firstOfKey.set(named.key, seed.text);
@@ -167,7 +175,7 @@ async function seedReports(config: Config, seeds: readonly ResolvedSeed[], asksR
         ...{ seed: seed.text, origin: originText(seed.origin), url: named.url, canonical: named.canonical, key: named.key },
         ...(sameAs === undefined ? {} : { sameAs }),
         scope: scopeOf(config, named, urls),
-        address: addressOf(entries[index]!),
+        address: addressOf(found[index]!),
         robots: ignoredRobots(config, named) ??
           robots?.[index] ?? { verdict: 'not asked', note: 'one request for each origin with --live-robots' },
       };
@@ -186,7 +194,8 @@ function scopeOf(config: Config, named: NamedUrl, urls: readonly string[]): Seed
   return { verdict: 'admitted', reason, rule: `as a seed; a link to it would be rejected as ${reason}: ${rule}` };
 }
 
-function addressOf(entry: DnsEntry): SeedReport['address'] {
+function addressOf({ entry, proxy }: Found): SeedReport['address'] {
+  if (proxy !== undefined) return proxyAddress(entry, proxy);
   const refused = entry.refused.map(({ address, range }) => `${address} (${range})`);
   const verdict =
     entry.kind !== 'addresses'
@@ -197,20 +206,31 @@ function addressOf(entry: DnsEntry): SeedReport['address'] {
   return { verdict, allowed: entry.allowed, refused };
 }
 
-interface Asked {
+/** The operator vouches for the proxy: its address may be any. */
+function proxyAddress(entry: DnsEntry, { host, port }: ProxyHost): SeedReport['address'] {
+  const allowed = [...entry.allowed, ...entry.refused.map(({ address }) => address)];
+  const verdict = allowed.length > 0 ? 'allowed' : `${entry.kind}${entry.detail === '' ? '' : `: ${entry.detail}`}`;
+  return { verdict, proxy: `${host}:${port}`, allowed, refused: [] };
+}
+
+interface Found {
   readonly named: NamedUrl;
+  readonly proxy: ProxyHost | undefined;
+  /** Of the host, or of the proxy that it is reached through. */
   readonly entry: DnsEntry;
 }
 
 /** One request for each origin (and for each redirect), one after the other, with the gap of the configuration between two to one address. */
-async function robotsOf(config: Config, all: readonly Asked[]): Promise<SeedReport['robots'][]> {
+async function robotsOf(config: Config, all: readonly Found[]): Promise<SeedReport['robots'][]> {
   const clock = createSystemClock();
   const answers = new Map<string, LiveRobots>();
   const endedAtMs = new Map<string, number>();
   const verdicts: SeedReport['robots'][] = [];
-  for (const { named, entry } of all) {
+  for (const { named, entry, proxy } of all) {
     const { origin, pathQuery, hostKey } = named.parts;
-    const [address] = entry.allowed;
+    const direct = entry.allowed[0];
+    // Behind a proxy the host alone is the unit of politeness.
+    const address = proxy === undefined || (direct ?? entry.refused[0]) === undefined ? direct : `proxy ${hostKey}`;
     if (robotsIgnored(config, hostKey) !== undefined) {
       verdicts.push({ verdict: 'ignored' });
       continue;
@@ -267,7 +287,7 @@ function textOf(report: DryRun): string {
     ...(seeds.length === 0 ? ['  none: the crawl in the directory goes on with its own'] : seeds.flatMap(seedLines)),
     ...(seedsLeftOut > 0 ? [`  … and ${seedsLeftOut} more that are not looked at here`] : []),
     '',
-    `Configuration: ${set.length === 0 ? 'defaults alone' : `${set.length} of ${configuration.length} keys are set`}`,
+    `Configuration: ${set.length === 0 ? 'defaults alone' : `${set.length} of ${counted(configuration.length, 'key')} ${numbered(set.length, 'is', 'are')} set`}`,
     ...configuration.map(line),
     '',
   ].join('\n');
@@ -282,7 +302,7 @@ function seedLines({ seed, origin, canonical, url, sameAs, scope, address, robot
     ...(canonical === url ? [] : [`    canonical   ${canonical}`]),
     ...(sameAs === undefined ? [] : [`    the same as ${sameAs}: fetched once`]),
     `    scope       ${scope.verdict}: ${scope.rule}`,
-    `    address     ${address.verdict}${address.allowed.length === 0 ? '' : `: ${address.allowed.join(', ')}`}${refused}`,
+    `    address     ${address.proxy === undefined ? '' : `the proxy ${address.proxy} (the name of the host is not looked up here): `}${address.verdict}${address.allowed.length === 0 ? '' : `: ${address.allowed.join(', ')}`}${refused}`,
     `    robots.txt  ${robots.verdict}${decided}${robots.note === undefined ? '' : ` (${robots.note})`}`,
   ];
 }

@@ -10,7 +10,7 @@
 import { sum } from '../engine/accounting.ts';
 import { durationInWords } from '../engine/eta.ts';
 import type { CrawlView } from '../engine/watch.ts';
-import { bytes, count, kinds, printable, rate } from './numbers.ts';
+import { bytes, count, counted, kinds, printable, rate } from './numbers.ts';
 
 export interface Screen {
   write(text: string): void;
@@ -88,24 +88,24 @@ export function liveLines(view: CrawlView, columns: number): string[] {
   const isNarrow = columns < 72;
   const label = (name: string, text: string): string => `${name.padEnd(LABEL_WIDTH)}  ${text}`;
   const ceilingText = ceiling > 0 ? ` of ${count(ceiling)}` : '';
-  const hosts = `${count(view.active)} of ${count(view.hosts)} hosts at work`;
+  const hosts = `${count(view.active)} of ${counted(view.hosts, 'host')} at work`;
   const speed = `${rate(rates.pagesPerS)} pages/s`;
   const head = isNarrow
-    ? `${count(view.pages)} pages, ${speed}`
-    : `${count(view.pages)} pages, ${speed}, ${bytes(rates.bytesPerS)}/s, running for ${durationInWords(view.ranMs)}`;
+    ? `${counted(view.pages, 'page')}, ${speed}`
+    : `${counted(view.pages, 'page')}, ${speed}, ${bytes(rates.bytesPerS)}/s, running for ${durationInWords(view.ranMs)}`;
   const lines = [
     head,
     label('limited by', view.constraintWords),
-    label('queue', isNarrow ? `${count(all.queued)} URLs` : `${count(all.queued)} URLs, ${view.etaWords}`),
+    label('queue', isNarrow ? counted(all.queued, 'URL') : `${counted(all.queued, 'URL')}, ${view.etaWords}`),
     label('in flight', `${count(inFlight)}${ceilingText}${isNarrow ? '' : `, ${hosts}`}${nextText(view)}`),
     label(
       'fetched',
-      `${count(sum(all.fetched))} URLs, ${bytes(view.wireBytes)}${sum(all.dropped) > 0 ? `, ${count(sum(all.dropped))} dropped` : ''}`,
+      `${counted(sum(all.fetched), 'URL')}, ${bytes(view.wireBytes)}${sum(all.dropped) > 0 ? `, ${count(sum(all.dropped))} dropped` : ''}`,
     ),
     label('errors', sum(errors) === 0 ? 'none' : `${count(sum(errors))}: ${kinds(errors, isNarrow ? 2 : 5)}`),
   ];
   if (isNarrow) lines.splice(3, 0, label('time left', view.etaWords));
-  if (all.unaccounted !== 0) lines.push(label('WARNING', `${count(all.unaccounted)} URLs are unaccounted for`));
+  if (all.unaccounted !== 0) lines.push(label('WARNING', `${counted(all.unaccounted, 'URL is', 'URLs are')} unaccounted for`));
   return lines;
 }
 
@@ -114,12 +114,12 @@ export function plainLine(view: CrawlView): string {
   const { all, rates, errors } = view;
   const failed = sum(errors);
   const parts = [
-    `${count(view.pages)} pages (${rate(rates.pagesPerS)}/s)`,
+    `${counted(view.pages, 'page')} (${rate(rates.pagesPerS)}/s)`,
     `${count(all.queued)} queued`,
     `${count(view.inFlight)}${view.ceiling > 0 ? ` of ${count(view.ceiling)}` : ''} in flight`,
-    `${count(view.active)} of ${count(view.hosts)} hosts`,
+    `${count(view.active)} of ${counted(view.hosts, 'host')}`,
     bytes(view.wireBytes),
-    failed === 0 ? 'no errors' : `${count(failed)} errors (${kinds(errors, 3)})`,
+    failed === 0 ? 'no errors' : `${counted(failed, 'error')} (${kinds(errors, 3)})`,
   ];
   return printable(`${parts.join(', ')}; limited by ${view.constraintWords}; ${view.etaWords}${nextText(view)}`);
 }

@@ -10,8 +10,8 @@ import { durationInWords } from '../engine/eta.ts';
 import { type SavedSeries, SERIES_COLUMNS } from '../engine/series.ts';
 import { VERSION } from '../version.ts';
 import { type Content, element, type Html, markupOf, raw } from './html.ts';
-import { bytes, count, pause, rate } from './numbers.ts';
-import { ENDINGS, type Report } from './report.ts';
+import { bytes, count, counted, isPace, numbered, pause, rate } from './numbers.ts';
+import { ENDINGS, pagesPerS, type Report } from './report.ts';
 import { type Bar, barTable, curve, folded, percent, type Tone, table, wholeBar } from './report-plots.ts';
 import { REPORT_STYLE } from './report-style.ts';
 
@@ -47,6 +47,7 @@ export function reportHtml(report: Report): string {
         overTime(report.series),
         outcomes(report),
         reasons(report),
+        exceptions(report),
         hosts(report),
         pages(report),
         duplicates(report),
@@ -65,12 +66,12 @@ function subjectOf({ seeds, seedCount }: Report): string {
 
 function header(title: string, report: Report): Html {
   const tiles: readonly (readonly [string, string])[] = [
-    [count(report.pages), 'pages'],
-    [count(report.hosts), report.hosts === 1 ? 'host' : 'hosts'],
-    [count(report.queued), 'URLs still queued'],
+    [count(report.pages), numbered(report.pages, 'page')],
+    [count(report.hosts), numbered(report.hosts, 'host')],
+    [count(report.queued), numbered(report.queued, 'URL still queued', 'URLs still queued')],
     [bytes(report.wireBytes), 'over the wire'],
     [durationInWords(report.ranSeconds * 1_000), 'running time'],
-    [rate(report.pages / Math.max(0.001, report.ranSeconds)), 'pages per second'],
+    [rate(pagesPerS(report)), report.series.runs.length > 1 ? 'pages per second in the last run' : 'pages per second'],
   ];
   return element(
     'header',
@@ -109,7 +110,7 @@ function laws(report: Report): Content {
   const verdict =
     unaccounted === 0
       ? element('p', { class: 'ok' }, 'Both sums are right: every link that was met, and every URL that was admitted, is accounted for.')
-      : element('p', { class: 'wrong' }, `${count(unaccounted)} are unaccounted for.`);
+      : element('p', { class: 'wrong' }, `${counted(unaccounted, 'is', 'are')} unaccounted for.`);
   return [
     element('h2', {}, 'Do the numbers add up?'),
     verdict,
@@ -311,6 +312,20 @@ function reasons(report: Report): Content {
   ];
 }
 
+/** What the operator has excepted, in the words of the configuration. */
+function exceptions({ exceptions: stated }: Report): Content {
+  if (stated.length === 0) return undefined;
+  return [
+    element('h2', {}, 'Stated exceptions'),
+    element('p', { class: 'soft' }, 'Set in the configuration (hosts) for these hosts alone, each with its reason.'),
+    element(
+      'ul',
+      {},
+      stated.map(({ hosts, what, reason }) => element('li', {}, element('code', {}, hosts), `: ${what}: ${reason}`)),
+    ),
+  ];
+}
+
 function barsOf(counts: Readonly<Record<string, number>>, tone: (name: string) => Tone): Bar[] {
   return Object.entries(counts)
     .filter(([, n]) => n > 0)
@@ -338,7 +353,7 @@ function hosts({ rows, hostsApart }: Report): Content {
       ? element(
           'p',
           {},
-          `${count(hostsApart)} ${hostsApart === 1 ? 'host asks' : 'hosts ask'} for a longer pause than the crawl waits for; their URLs stay queued.`,
+          `${counted(hostsApart, 'host asks', 'hosts ask')} for a longer pause than the crawl waits for; ${numbered(hostsApart, 'its', 'their')} URLs stay queued.`,
         )
       : undefined,
     element(
@@ -384,9 +399,9 @@ function hosts({ rows, hostsApart }: Report): Content {
               waiting.map((host) => [
                 host.key,
                 count(host.queued),
-                pause(host.owedMs),
+                isPace(host.gapRule) && host.owedMs > 0 ? pause(host.owedMs) : 'none',
                 host.gapRule,
-                host.owedMs === 0 ? '' : durationInWords(host.queued * host.owedMs),
+                isPace(host.gapRule) && host.owedMs > 0 ? durationInWords(host.queued * host.owedMs) : '',
               ]),
             ),
           ),
@@ -478,8 +493,8 @@ function range(from: number, below: number | null, format: (n: number) => string
 
 function duplicates({ rows, storedPages, pages: all, exactDuplicates, nearDuplicates }: Report): Content {
   const heading = element('h2', {}, 'Duplicates');
-  const counted = sum(rows.duplicates);
-  if (counted === 0) return [heading, element('p', { class: 'empty' }, 'No page has a body to compare.')];
+  const judged = sum(rows.duplicates);
+  if (judged === 0) return [heading, element('p', { class: 'empty' }, 'No page has a body to compare.')];
   const { exact = 0, text = 0, near = 0 } = rows.duplicates;
   return [
     heading,
@@ -493,7 +508,7 @@ function duplicates({ rows, storedPages, pages: all, exactDuplicates, nearDuplic
     element(
       'p',
       { class: 'soft' },
-      `Over all ${count(all)} pages: ${count(exactDuplicates)} exact copies (${percent(exactDuplicates, all)}), ${count(nearDuplicates)} near-duplicates (${percent(nearDuplicates, all)}), ${count(storedPages)} responses of any kind stored.`,
+      `Over all ${counted(all, 'page')}: ${counted(exactDuplicates, 'exact copy', 'exact copies')} (${percent(exactDuplicates, all)}), ${counted(nearDuplicates, 'near-duplicate')} (${percent(nearDuplicates, all)}), ${counted(storedPages, 'response')} of any kind stored.`,
     ),
   ];
 }

@@ -7,7 +7,7 @@ import { durationInWords } from '../engine/eta.ts';
 import { hostExceptions } from '../engine/host-rules.ts';
 import { errorsOf, pagesOf } from '../engine/measurements.ts';
 import { shardFile } from '../thread-data.ts';
-import { bytes, count, kinds, pause, rate } from './numbers.ts';
+import { bytes, count, counted, kinds, pauseInWords, rate } from './numbers.ts';
 
 const SEEDS_MAX = 100;
 
@@ -48,6 +48,7 @@ export function reportOf(report: CrawlReport) {
     dropped: all.dropped,
     unaccounted: all.unaccounted,
     pages: pagesOf(all.fetched),
+    ...lastRun(report.series, pagesOf(all.fetched)),
     errors: errorsOf(all.fetched),
     requests: total('requests'),
     robotsRequests: total('robotsRequests'),
@@ -68,6 +69,13 @@ export function reportOf(report: CrawlReport) {
     rows: rowsOf(report),
     series: report.series,
   };
+}
+
+/** Pages and running time of the last run alone: the pace. After a kill the series lacks the last moments of the run before, whose pages are there. */
+function lastRun({ runs, points }: CrawlReport['series'], pages: number) {
+  const run = runs.at(-1);
+  const ranMs = (points.at(-1)?.[0] ?? 0) - (run?.ranMs ?? 0);
+  return { pagesLastRun: pages - (run?.pages ?? 0), ranSecondsLastRun: Math.max(0, ranMs) / 1_000 };
 }
 
 /** Figures of single pages and hosts, from the rows of the shards. After a failure of storage nothing is read. */
@@ -106,16 +114,25 @@ export const ENDINGS: Readonly<Record<string, string>> = {
   failed: 'The crawl has failed',
 };
 
+/** Of the last run. */
+export function pagesPerS({ pagesLastRun, ranSecondsLastRun }: Report): number {
+  return pagesLastRun / Math.max(0.001, ranSecondsLastRun);
+}
+
 export function describe(report: Report, dir: string): string {
   const line = (label: string, text: string): string => `  ${label.padEnd(10)} ${text}`;
   const rejected = sum(report.rejected);
   const fetched = sum(report.fetched);
   const dropped = sum(report.dropped);
   const { series, rows } = report;
-  const isResumed = series.runs.length > 1;
-  const speed = rate(report.pages / Math.max(0.001, report.ranSeconds));
+  const speed = `${rate(pagesPerS(report))}/s`;
+  const length = durationInWords(report.ranSeconds * 1_000);
+  const pace =
+    series.runs.length > 1
+      ? `${length} over ${series.runs.length} runs (${counted(report.pagesLastRun, 'page')} in this one, ${speed})`
+      : `${length} (${speed})`;
   const lines = [
-    `${ENDINGS[report.reason] ?? report.reason}: ${count(report.pages)} pages from ${count(report.hosts)} ${report.hosts === 1 ? 'host' : 'hosts'} in ${durationInWords(report.ranSeconds * 1_000)}${isResumed ? ` over ${series.runs.length} runs` : ''} (${speed}/s).`,
+    `${ENDINGS[report.reason] ?? report.reason}: ${counted(report.pages, 'page')} from ${counted(report.hosts, 'host')} in ${pace}.`,
     line(
       'links',
       `${count(report.found)} found = ${count(report.known)} known + ${count(rejected)} rejected + ${count(report.admitted)} admitted + ${count(report.inTransit)} in transit`,
@@ -129,14 +146,16 @@ export function describe(report: Report, dir: string): string {
     line('rejected', kinds(report.rejected) || 'none'),
     line(
       'traffic',
-      `${count(report.requests)} requests (${count(report.robotsRequests)} for robots.txt), ${bytes(report.wireBytes)} over the wire, ${bytes(report.bodyBytes)} decoded`,
+      `${counted(report.requests, 'request')} (${count(report.robotsRequests)} for robots.txt), ${bytes(report.wireBytes)} over the wire, ${bytes(report.bodyBytes)} decoded`,
     ),
   ];
   for (const { hosts, what, reason } of report.exceptions) lines.push(line('excepted', `${what} for ${hosts}: ${reason}`));
   const copies = report.exactDuplicates + report.nearDuplicates;
   if (copies > 0) lines.push(line('copies', `${count(report.exactDuplicates)} exact, ${count(report.nearDuplicates)} near`));
   if (report.hostsApart > 0)
-    lines.push(line('set apart', `${count(report.hostsApart)} hosts that ask for a longer pause than the crawl waits for`));
+    lines.push(
+      line('set apart', `${counted(report.hostsApart, 'host that asks', 'hosts that ask')} for a longer pause than the crawl waits for`),
+    );
   if (rows.hosts !== undefined && rows.hosts.waiting.length > 0 && report.queued > 0) lines.push(line('waits for', slowest(rows)));
   return [...lines, line('results', `${dir}: report.html, report.json, pages/, warc/, ledger/, state/`)].join('\n');
 }
@@ -145,5 +164,5 @@ export function describe(report: Report, dir: string): string {
 function slowest({ hosts }: RowFigures): string {
   const [first] = [...(hosts?.waiting ?? [])].sort((a, b) => b.queued * b.owedMs - a.queued * a.owedMs);
   if (first === undefined) return '';
-  return `${first.key} with ${count(first.queued)} URLs, one every ${pause(first.owedMs)} (${first.gapRule})`;
+  return `${first.key} with ${counted(first.queued, 'URL')}, ${pauseInWords(first)}`;
 }

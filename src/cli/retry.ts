@@ -12,7 +12,7 @@ import { shardFile } from '../thread-data.ts';
 import { parseSeed, splitUrl } from '../url/index.ts';
 import { openCrawlDir } from './crawl-dir.ts';
 import { EXIT } from './exit-codes.ts';
-import { count, kinds } from './numbers.ts';
+import { counted, kinds, numbered } from './numbers.ts';
 
 const CACHE_BYTES = 16 << 20;
 
@@ -65,5 +65,5 @@ function summary(parts: readonly PutBackResult[]) {
 
 function text({ urls, hosts, byReason }: ReturnType<typeof summary>, dir: string): string {
   if (urls === 0) return 'nothing has ended so: no URL was put back\n';
-  return `${count(urls)} URLs of ${count(hosts)} hosts wait again (${kinds(byReason)}); run the crawl into ${dir} again to fetch them\n`;
+  return `${counted(urls, 'URL')} of ${counted(hosts, 'host')} ${numbered(urls, 'waits', 'wait')} again (${kinds(byReason)}); run the crawl into ${dir} again to fetch ${numbered(urls, 'it', 'them')}\n`;
 }

@@ -27,7 +27,7 @@ import {
 import { itemsOf } from '../engine/steering-desk.ts';
 import { SteeringLog } from '../engine/steering-log.ts';
 import { EXIT } from './exit-codes.ts';
-import { count } from './numbers.ts';
+import { counted } from './numbers.ts';
 
 /** A crawl that is just starting holds its lock for a moment before it listens; one that ends, after. */
 const UNREACHABLE_MS = 5_000;
@@ -311,7 +311,7 @@ function ownUid(): number {
 
 function outcome({ running, applied, changed }: Steered, [one, many]: readonly [string, string], done: string): string {
   if (changed === 0) return 'nothing changed: it was so already';
-  const what = `${count(changed)} ${changed === 1 ? one : many} ${done}`;
+  const what = `${counted(changed, one, many)} ${done}`;
   if (!running) return `${what}, from the next run on (no crawl runs here)`;
   return `${what}${applied ? ', in force' : ', from the next run on: this one is ending'}`;
 }

@@ -13,7 +13,7 @@ import { type HostReport, HostReporter } from '../verify/host-report.ts';
 import { UNDECIDABLES, type Undecidable, type VerifyReport, VIOLATIONS, type Violation, verifyLedger } from '../verify/verify.ts';
 import { openCrawlDir } from './crawl-dir.ts';
 import { EXIT } from './exit-codes.ts';
-import { bytes, count, kinds, printable } from './numbers.ts';
+import { bytes, count, counted, kinds, printable } from './numbers.ts';
 
 export interface VerifyFlags {
   readonly host?: string;
@@ -84,8 +84,8 @@ function asJson(verdict: Verdict): unknown {
 
 function describe({ dir, ends, report }: Verdict): string {
   const lines = [
-    `${dir}: ${count(report.requests)} requests (${count(report.pages)} pages, ${count(report.robotsRequests)} for robots.txt) to ${count(report.hosts)} hosts at ${count(report.addresses)} addresses`,
-    `  ${count(report.shards)} shards, ${count(report.commits)} commits, opened ${count(report.openings)} times, ${count(report.cutOff)} requests cut off, ${bytes(report.bytes)} of ledger`,
+    `${dir}: ${counted(report.requests, 'request')} (${counted(report.pages, 'page')}, ${count(report.robotsRequests)} for robots.txt) to ${counted(report.hosts, 'host')} at ${counted(report.addresses, 'address', 'addresses')}`,
+    `  ${counted(report.shards, 'shard')}, ${counted(report.commits, 'commit')}, opened ${counted(report.openings, 'time')}, ${counted(report.cutOff, 'request')} cut off, ${bytes(report.bytes)} of ledger`,
   ];
   if (!ends) lines.push('  only a ledger, no state: what is missing at its very end cannot be seen');
   for (const [kind, n] of Object.entries(report.undecidable)) lines.push(`  undecidable: ${count(n)} ${UNDECIDABLES[kind as Undecidable]}`);
@@ -105,7 +105,7 @@ function describeHost(host: HostReport): string {
   const lines = [
     `Requests to ${host.hostKeys.join(', ')}`,
     '',
-    `From ${host.firstAt} to ${host.lastAt} (UTC): ${count(host.requests)} requests, ${count(host.pageRequests)} of them for pages and ${count(host.robotsRequests)} for robots.txt; ${bytes(host.bytes)} of answers.`,
+    `From ${host.firstAt} to ${host.lastAt} (UTC): ${counted(host.requests, 'request')}, ${count(host.pageRequests)} of them for pages and ${count(host.robotsRequests)} for robots.txt; ${bytes(host.bytes)} of answers.`,
     `The day with the most requests was ${host.busiestDay.day}, with ${count(host.busiestDay.requests)}.`,
     `Answers: ${kinds(host.statuses)}.`,
     pauses.count === 0
@@ -121,10 +121,10 @@ function describeHost(host: HostReport): string {
     '',
     host.violations.length === 0
       ? 'The replay of the ledger found no request that came too soon, that robots.txt forbids, or that should not have been made.'
-      : `The replay of the ledger found ${count(host.violations.length)} requests that should not have been made:`,
+      : `The replay of the ledger found ${counted(host.violations.length, 'request')} that should not have been made:`,
     ...host.violations.map((finding) => `  ${isoDate(finding.epochMs)}  ${VIOLATIONS[finding.kind]}: ${printable(finding.text)}`),
     '',
-    `The last ${count(host.latest.length)} requests (time, status, pause before it, path):`,
+    `${host.latest.length === 1 ? 'The last request' : `The last ${count(host.latest.length)} requests`} (time, status, pause before it, path):`,
     ...host.latest.map(
       ({ at, status, pauseMs, path }) =>
         `  ${at}  ${status < 0 ? 'cut' : status === 0 ? '-' : status}  ${pauseMs === undefined ? 'first' : `${count(pauseMs)} ms`}  ${printable(path)}`,

@@ -7,6 +7,7 @@
  *
  * Pure: the same measures give the same answer, in a running crawl and over a simulated web. It does not measure (see measurements.ts).
  */
+import { count, counted } from '../core/counted.ts';
 
 /** Averages over a few seconds. Hosts that are set apart for good count nowhere. */
 export interface CrawlMeasures {
@@ -118,7 +119,6 @@ function mostHosts(measures: CrawlMeasures): Constraint {
 
 /** One short sentence for people: the constraint with its figures, and what could be done about it where something can. */
 export function constraintInWords(constraint: Constraint, measures: CrawlMeasures): string {
-  const n = (value: number): string => String(Math.round(value));
   const percent = (share: number): string => `${Math.round(share * 100)} %`;
   switch (constraint) {
     case 'nothing':
@@ -136,22 +136,22 @@ export function constraintInWords(constraint: Constraint, measures: CrawlMeasure
     case 'no-urls':
       return 'no URLs wait';
     case 'disk':
-      return `the disk: ${percent(measures.heldBack)} of the time results wait for their commit (${n(measures.commitMs)} ms each)`;
+      return `the disk: ${percent(measures.heldBack)} of the time results wait for their commit (${count(measures.commitMs)} ms each)`;
     case 'cpu':
       return `the processor: a thread is busy ${percent(measures.busy)} of the time`;
     case 'rate':
       return `the request rate of ${measures.ratePerS}/s (politeness.rate)`;
     case 'dns':
-      return `DNS: ${n(measures.resolving)} hosts wait for their address`;
+      return `DNS: ${counted(measures.resolving, 'host waits for its address', 'hosts wait for their address')}`;
     case 'connections':
-      return `the ceiling of ${n(measures.ceiling)} exchanges at once (fetch.connections)`;
+      return `the ceiling of ${counted(measures.ceiling, 'exchange')} at once (fetch.connections)`;
     case 'back-queues':
-      return `back queues: all ${n(measures.slotsTotal)} are in use, ${n(measures.withoutSlot)} hosts wait for one (frontier.backQueues)`;
+      return `back queues: all ${count(measures.slotsTotal)} are in use, ${counted(measures.withoutSlot, 'host waits', 'hosts wait')} for one (frontier.backQueues)`;
     case 'address-gate':
-      return `the address gate: ${n(measures.atAddressGate)} hosts share their IP address with one that is being fetched from`;
+      return `the address gate: ${counted(measures.atAddressGate, 'host shares its', 'hosts share their')} IP address with one that is being fetched from`;
     case 'servers':
-      return `the servers: ${n(measures.exchanging)} hosts have their one request under way`;
+      return `the servers: ${counted(measures.exchanging, 'host has its', 'hosts have their')} one request under way`;
     case 'too-few-hosts':
-      return `too few hosts: ${n(Math.max(1, measures.pausing))} ${Math.round(measures.pausing) > 1 ? 'have URLs, each in its pause' : 'has URLs and is in its pause'}`;
+      return `too few hosts: ${count(Math.max(1, measures.pausing))} ${Math.round(measures.pausing) > 1 ? 'have URLs, each in its pause' : 'has URLs and is in its pause'}`;
   }
 }

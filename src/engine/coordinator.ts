@@ -180,7 +180,7 @@ export class Coordinator {
 
   #start(): void {
     this.#started = true;
-    this.#watch.begin(this.#clock.nowEpochMs());
+    this.#watch.begin(this.#clock.nowEpochMs(), this.statuses());
     for (const message of this.#early.splice(0)) this.#post(message);
     this.#post({ type: 'start', scopeHosts: [...this.#scopeHosts] });
     for (const seed of this.#seeds) this.#sendSeeds(seed);

@@ -1,4 +1,5 @@
 /** URLs that end without a request: one at a time with a reason of its own, or all of a host's with the reason for which it was closed. */
+import { counted } from '../core/counted.ts';
 import { type HostState, queuedTotal } from '../core/host.ts';
 import type { DropReason } from '../core/reasons.ts';
 import type { QueueEntry } from '../core/records.ts';
@@ -67,7 +68,10 @@ export class Drops {
     const { record } = memory;
     record.state = state;
     this.#frontier.touch(memory);
-    this.#env.events.notice(this.#env.id, `${record.key} is closed: ${CLOSED_REASONS[state]}; ${queuedTotal(record)} URLs are dropped`);
+    this.#env.events.notice(
+      this.#env.id,
+      `${record.key} is closed: ${CLOSED_REASONS[state]}; ${counted(queuedTotal(record), 'URL is', 'URLs are')} dropped`,
+    );
     this.dropClosed(memory, state, now);
   }
 

@@ -2,6 +2,7 @@
  * Output files that are shorter or other than the last commit says: pages whose body or line is gone are fetched again, lost lines of dropped
  * URLs are written again. Each is counted as lost output, and said; nothing is passed over.
  */
+import { counted } from '../core/counted.ts';
 import type { FateRow, PageRow } from '../core/records.ts';
 import { encodeDropLine } from '../output/drop-line.ts';
 import type { SegmentOpenReport } from '../output/segment-writer.ts';
@@ -33,7 +34,9 @@ export function restoreLostOutput(env: ShardEnv, state: OutputState): void {
 
 /** What became of a file, as the middle of a sentence. */
 export function lossOf(report: SegmentOpenReport): string {
-  return report.short ? `has lost ${report.missingBytes} bytes that were committed` : 'is not what was committed';
+  return report.short
+    ? `has lost ${counted(report.missingBytes, 'byte that was', 'bytes that were')} committed`
+    : 'is not what was committed';
 }
 
 function pagesWithoutBody(env: ShardEnv, state: OutputState): PageRow[] {
@@ -41,7 +44,7 @@ function pagesWithoutBody(env: ShardEnv, state: OutputState): PageRow[] {
   const mark = state.marks.warc;
   if (mark === undefined || warc === undefined || (!warc.short && !warc.damaged)) return [];
   const lost = env.ports.store.pagesBeyond(mark.name, warc.believedBytes);
-  env.events.notice(env.id, `${mark.name} ${lossOf(warc)}; ${lost.length} pages are fetched again`);
+  env.events.notice(env.id, `${mark.name} ${lossOf(warc)}; ${counted(lost.length, 'page is', 'pages are')} fetched again`);
   return lost;
 }
 
@@ -62,7 +65,7 @@ function pagesWithoutLine(env: ShardEnv, state: OutputState): PageRow[] {
   if (drops.length > 0) state.unwritten.mark();
   env.events.notice(
     env.id,
-    `pages.jsonl ${lossOf(pages)}; ${lost.length} pages are fetched again, ${drops.length} lines of dropped URLs are written again`,
+    `pages.jsonl ${lossOf(pages)}; ${counted(lost.length, 'page is', 'pages are')} fetched again, ${counted(drops.length, 'line of a dropped URL is', 'lines of dropped URLs are')} written again`,
   );
   return lost;
 }

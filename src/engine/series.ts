@@ -27,6 +27,8 @@ export interface SeriesRun {
   readonly startedAtMs: EpochMs;
   /** Running time before it. */
   readonly ranMs: number;
+  /** Pages before it, those of a run that was killed included; absent in files of older versions. */
+  readonly pages?: number;
 }
 
 export interface SavedSeries {
@@ -67,11 +69,11 @@ export class Series {
     return series;
   }
 
-  /** A run begins: its running time counts from the last point on. */
-  begin(atMs: EpochMs): void {
+  /** A run begins: its running time counts from the last point on, its pages from `pages` on. */
+  begin(atMs: EpochMs, pages: number): void {
     this.#beforeMs = this.#points.at(-1)?.ranMs ?? 0;
     this.#beganAtMs = atMs;
-    this.#runs.push({ startedAtMs: atMs, ranMs: this.#beforeMs });
+    this.#runs.push({ startedAtMs: atMs, ranMs: this.#beforeMs, pages });
     if (this.#runs.length > SERIES_RUNS_MAX) this.#runs.shift();
   }
 

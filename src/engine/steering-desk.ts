@@ -5,7 +5,9 @@
  * are carried out first and written down afterwards: the brakes work with a full disk as well. A run that ends meanwhile answers
  * `applied: false`; what was asked is then the next run's.
  */
+
 import type { Config } from '../config/schema.ts';
+import { counted } from '../core/counted.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Disk } from '../ports/disk.ts';
 import { Blocklist } from '../scope/blocklist.ts';
@@ -189,7 +191,7 @@ function words(change: SteeringRequest): string {
     case 'unblock':
       return `${listed(change.entries)} no longer blocked`;
     case 'seeds':
-      return `${change.urls.length} seeds added (${listed(change.urls)})`;
+      return `${counted(change.urls.length, 'seed')} added (${listed(change.urls)})`;
     case 'set':
       return listed(Object.entries(change.delays).map(([host, ms]) => `delay.${host} set to ${ms === null ? 'the default' : `${ms} ms`}`));
     default:

@@ -74,12 +74,12 @@ export class Watch {
     this.#notice = notice;
   }
 
-  /** A run begins: takes up the series that earlier runs have left. */
-  begin(atMs: EpochMs): void {
+  /** A run begins: takes up the series that earlier runs have left, and is in it from now on, even when it is killed. `statuses`: as opened. */
+  begin(atMs: EpochMs, statuses: readonly ShardStatus[]): void {
     this.#startedAtMs = atMs;
-    this.#savedAtMs = atMs;
     this.#series = this.#load();
-    this.#series.begin(atMs);
+    this.#series.begin(atMs, pagesOf(overall(statuses.map((status) => status.totals)).fetched));
+    void this.save(atMs);
   }
 
   /** A reading. `busy`: share of its time in which each thread's event loop was at work. */

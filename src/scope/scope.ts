@@ -7,6 +7,7 @@
  *
  * User patterns are JavaScript regular expressions and may be catastrophic (`(a+)+$`): they run on URLs of at most maxUrlBytes, which is the only bound.
  */
+import { counted } from '../core/counted.ts';
 import { PortolanError } from '../core/errors.ts';
 import type { RejectReason } from '../core/reasons.ts';
 import type { EpochMs } from '../core/time.ts';
@@ -116,15 +117,17 @@ class ConfiguredScope implements Scope {
           ? `${this.#area.words}, and scope.include ${firstMatch(this.#include, url)} matches`
           : this.#area.words;
       case 'url-too-long':
-        return `the URL has ${url.length} bytes, scope.maxUrlBytes is ${options.maxUrlBytes}`;
+        return `the URL has ${counted(url.length, 'byte')}, scope.maxUrlBytes is ${options.maxUrlBytes}`;
       case 'out-of-scope':
         return `${parts.hostKey}${options.mode === 'prefix' ? parts.pathQuery : ''} is not in ${this.#area.words}`;
       case 'excluded':
         return `scope.exclude ${firstMatch(this.#exclude, url)} matches`;
       case 'not-included':
-        return `none of the ${this.#include.length} patterns of scope.include matches`;
+        return this.#include.length === 1
+          ? 'the pattern of scope.include does not match'
+          : `none of the ${this.#include.length} patterns of scope.include matches`;
       case 'too-deep':
-        return `${depth} links from a seed, scope.maxDepth is ${options.maxDepth}`;
+        return `${counted(depth, 'link')} from a seed, scope.maxDepth is ${options.maxDepth}`;
       case 'too-many-parameters':
         return `${countParameters(query)} query parameters, scope.maxParameters is ${options.maxParameters}`;
       case 'trap-repeating-path':
@@ -207,7 +210,7 @@ class HostArea implements Area {
   readonly #hosts = new Set<string>();
 
   get words(): string {
-    return `the ${this.#hosts.size} hosts of the seeds, with and without www. (scope host)`;
+    return `the ${this.#hosts.size === 1 ? 'host' : `${this.#hosts.size} hosts`} of the seeds, with and without www. (scope host)`;
   }
 
   contains(parts: SplitUrl): boolean {
@@ -228,7 +231,7 @@ class PrefixArea implements Area {
   readonly #given = new Set<string>();
 
   get words(): string {
-    return `the seeds' URLs up to their last slash, on ${this.#prefixes.size} hosts with and without www. (scope prefix)`;
+    return `the seeds' URLs up to their last slash, on ${counted(this.#prefixes.size, 'host')} with and without www. (scope prefix)`;
   }
 
   contains(parts: SplitUrl): boolean {

@@ -15,7 +15,12 @@ interface Seed {
   readonly canonical: string;
   readonly sameAs?: string;
   readonly scope: { readonly verdict: string; readonly reason?: string; readonly rule: string };
-  readonly address: { readonly verdict: string; readonly allowed: readonly string[]; readonly refused: readonly string[] };
+  readonly address: {
+    readonly verdict: string;
+    readonly proxy?: string;
+    readonly allowed: readonly string[];
+    readonly refused: readonly string[];
+  };
   readonly robots: { readonly verdict: string; readonly line?: number; readonly rule?: string; readonly note?: string };
 }
 
@@ -111,6 +116,32 @@ describe('crawl --dry-run', { concurrency: false }, () => {
     assert.deepEqual(directory, { path: out, holds: 'nothing' });
     assert.deepEqual(asked(), []);
     assert.ok(!existsSync(out));
+  });
+
+  test('R-A3 a host behind a proxy is said to be so: the name of the proxy is looked up, and no other', async () => {
+    const file = join(dir, 'proxied.yaml');
+    writeFileSync(
+      file,
+      'hosts:\n  intranet.test:\n    proxy: http://user:secret@proxy.test:3128\n  10.9.9.9:\n    proxy: http://proxy.test:3128\n',
+    );
+    const args = ['http://intranet.test/', 'http://10.9.9.9/', '--config', file, '--resolve', 'proxy.test:10.9.9.1'];
+    const { seeds, notices } = await report(...args);
+    const behind = { verdict: 'allowed', proxy: 'proxy.test:3128', allowed: ['10.9.9.1'], refused: [] };
+    assert.deepEqual(
+      seeds.map(({ address }) => address),
+      [behind, behind],
+      'no name server answers, so the name of a host that is looked up would not be found',
+    );
+    assert.deepEqual(
+      notices.filter((notice) => notice.includes('refused')),
+      [],
+    );
+    const { stdout } = await run(...base, ...args);
+    assert.match(
+      stdout,
+      /^ {4}address {5}the proxy proxy\.test:3128 \(the name of the host is not looked up here\): allowed: 10\.9\.9\.1$/m,
+    );
+    assert.ok(!stdout.includes('secret'));
   });
 
   test('R-A3 R-E3 each seed has its canonical form, the verdict of the scope, and its addresses with those of the guard', async () => {

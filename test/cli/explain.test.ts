@@ -13,9 +13,9 @@ import { readWords } from '../../src/cli/explain-words.ts';
 import { GAP_RULES } from '../../src/core/host.ts';
 import { DROP_REASONS, OUTCOME_NAMES, REJECT_REASONS } from '../../src/core/reasons.ts';
 import { capture, portolan, start } from '../support/process.ts';
-import { notFound, page, startWebServer, type WebServer } from '../support/web-server.ts';
+import { notFound, page, type WebRequest, type WebServer } from '../support/web-server.ts';
+import { crawlTwoHosts, LONG } from './two-hosts.ts';
 
-const LONG = Array.from({ length: 120 }, (_, n) => `word${String.fromCharCode(97 + (n % 26), 97 + ((n * 7) % 26))}`).join(' ');
 const ROBOTS = '# who may do what\nUser-agent: *\nCrawl-delay: 0.02\nDisallow: /private/\nAllow: /\n';
 
 interface Answer {
@@ -55,37 +55,16 @@ describe('asking a crawl', { concurrency: false }, () => {
   let flags: readonly string[];
 
   before(async () => {
-    web = await startWebServer({
-      hosts: [
-        {
-          name: 'one.test',
-          address: '127.0.0.1',
-          robots: ROBOTS,
-          page: ({ path, authority }) => {
-            if (path === '/')
-              return page('home', ['/a', '/copy', '/gone', '/private/x', '/deep/1', `http://two.test:${authority.split(':')[1]}/`]);
-            if (path.startsWith('/deep/')) return page(path, Number(path.slice(6)) < 4 ? [`/deep/${Number(path.slice(6)) + 1}`] : []);
-            return path === '/a' || path === '/copy' ? page('a', ['/'], LONG) : notFound();
-          },
-        },
-        {
-          name: 'two.test',
-          address: '127.0.0.2',
-          page: ({ path }) =>
-            page(
-              path,
-              Array.from({ length: 60 }, (_, n) => `/p${n}`),
-            ),
-        },
-      ],
-    });
-    flags = [
-      ...'--quiet --delay 10ms --delay-factor 0 --allow-net 127.0.0.0/8 --scope domain --threads 1 --max-pages 40'.split(' '),
-      ...web.resolves().flatMap((pair) => ['--resolve', pair]),
-    ];
-    const { command, args } = portolan('crawl', url('one.test', '/'), url('two.test', '/'), '--out', out, ...flags);
-    const end = await capture(command, args);
-    assert.equal(end.code, 0, end.stderr);
+    const one = {
+      robots: ROBOTS,
+      page: ({ path, authority }: WebRequest) => {
+        if (path === '/')
+          return page('home', ['/a', '/copy', '/gone', '/private/x', '/deep/1', `http://two.test:${authority.split(':')[1]}/`]);
+        if (path.startsWith('/deep/')) return page(path, Number(path.slice(6)) < 4 ? [`/deep/${Number(path.slice(6)) + 1}`] : []);
+        return path === '/a' || path === '/copy' ? page('a', ['/'], LONG) : notFound();
+      },
+    };
+    ({ web, flags } = await crawlTwoHosts(out, one, 60));
   });
   after(async () => {
     await web.close();

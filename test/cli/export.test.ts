@@ -18,9 +18,9 @@ import { openSink } from '../../src/cli/export/sink.ts';
 import { wacz } from '../../src/cli/wacz.ts';
 import { readTotals } from '../../src/compose.ts';
 import { capture, portolan, start } from '../support/process.ts';
-import { notFound, page, startWebServer, type WebServer } from '../support/web-server.ts';
+import { notFound, page, type WebRequest, type WebServer } from '../support/web-server.ts';
+import { crawlTwoHosts, LONG } from './two-hosts.ts';
 
-const LONG = Array.from({ length: 120 }, (_, n) => `word${String.fromCharCode(97 + (n % 26), 97 + ((n * 7) % 26))}`).join(' ');
 const TITLE = 'Käse, "Brot" & <Wein>';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -32,54 +32,33 @@ describe('taking results elsewhere', { concurrency: false }, () => {
   let flags: readonly string[];
 
   before(async () => {
-    web = await startWebServer({
-      hosts: [
-        {
-          name: 'one.test',
-          address: '127.0.0.1',
-          robots: 'User-agent: *\nDisallow: /private/\n',
-          page: ({ path, authority }) => {
-            switch (path) {
-              case '/':
-                return html(
-                  'home',
-                  `<a href=/a>to <b>a</b></a> <a href="/a#part">again</a><a href=/copy rel=nofollow>copy</a><a href=/copy>the copy</a><a href=/gone>lost</a>
-                  <a href=/private/x>secret</a><a href=/moved><img src=x></a><a href=mailto:x@y>mail</a><a href="http://two.test:${authority.split(':')[1]}/">two</a>
-                  <a href="http://far.example/">far</a><a href=/coded>coded</a>`,
-                );
-              case '/coded':
-                return {
-                  headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Encoding': 'gzip' },
-                  body: gzipSync(`<title>${TITLE}</title><p>zwei\nZeilen`),
-                };
-              case '/moved':
-                return { status: 301, headers: { Location: '/a' } };
-              case '/a':
-              case '/copy':
-                return page('a', ['/', '/only-from-a'], LONG);
-              default:
-                return notFound();
-            }
-          },
-        },
-        {
-          name: 'two.test',
-          address: '127.0.0.2',
-          page: ({ path }) =>
-            page(
-              path,
-              Array.from({ length: 80 }, (_, n) => `/p${n}`),
-            ),
-        },
-      ],
-    });
-    flags = [
-      ...'--quiet --delay 10ms --delay-factor 0 --allow-net 127.0.0.0/8 --scope domain --threads 1 --max-pages 40'.split(' '),
-      ...web.resolves().flatMap((pair) => ['--resolve', pair]),
-    ];
-    const { command, args } = portolan('crawl', url('one.test', '/'), url('two.test', '/'), '--out', out, ...flags);
-    const end = await capture(command, args);
-    assert.equal(end.code, 0, end.stderr);
+    const one = {
+      robots: 'User-agent: *\nDisallow: /private/\n',
+      page: ({ path, authority }: WebRequest) => {
+        switch (path) {
+          case '/':
+            return html(
+              'home',
+              `<a href=/a>to <b>a</b></a> <a href="/a#part">again</a><a href=/copy rel=nofollow>copy</a><a href=/copy>the copy</a><a href=/gone>lost</a>
+              <a href=/private/x>secret</a><a href=/moved><img src=x></a><a href=mailto:x@y>mail</a><a href="http://two.test:${authority.split(':')[1]}/">two</a>
+              <a href="http://far.example/">far</a><a href=/coded>coded</a>`,
+            );
+          case '/coded':
+            return {
+              headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Encoding': 'gzip' },
+              body: gzipSync(`<title>${TITLE}</title><p>zwei\nZeilen`),
+            };
+          case '/moved':
+            return { status: 301, headers: { Location: '/a' } };
+          case '/a':
+          case '/copy':
+            return page('a', ['/', '/only-from-a'], LONG);
+          default:
+            return notFound();
+        }
+      },
+    };
+    ({ web, flags } = await crawlTwoHosts(out, one, 80));
   });
   after(async () => {
     await web.close();

@@ -54,7 +54,7 @@ const CASES: readonly (readonly [promise: string, changes: Partial<CrawlMeasures
     'hosts without a slot while all are in use mean back queues',
     { withoutSlot: 90, slotsInUse: 1_020 },
     'back-queues',
-    /all 1024 are in use, 90 hosts/,
+    /all 1,024 are in use, 90 hosts/,
   ],
   ['hosts in front queues while slots are free are on their way', { withoutSlot: 3 }, 'too-few-hosts', /too few hosts/],
   ['full slots do not matter when DNS holds them', { withoutSlot: 90, slotsInUse: 1_024, resolving: 100 }, 'dns', /DNS/],

@@ -11,7 +11,7 @@ function reading(ms: number, pages = ms / 100): SeriesReading {
 }
 
 function run(ms: number, everyMs: number, series = new Series()): Series {
-  series.begin(BEGAN);
+  series.begin(BEGAN, 0);
   for (let at = 0; at <= ms; at += everyMs) series.add(reading(at));
   series.end();
   return series;
@@ -34,7 +34,7 @@ describe('the time series', () => {
   test('a later run goes on where the last one stopped: the pause between is no time', () => {
     const saved = JSON.stringify(run(5_000, 500).snapshot());
     const series = Series.parse(saved);
-    series.begin(BEGAN + 7 * 86_400_000);
+    series.begin(BEGAN + 7 * 86_400_000, 0);
     series.add({ ...reading(7 * 86_400_000), pages: 50 });
     series.add({ ...reading(7 * 86_400_000 + 2_000), pages: 70 });
     assert.deepEqual(
@@ -54,7 +54,7 @@ describe('the time series', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -5_000, max: 400_000 }), { maxLength: 3_000 }), (steps) => {
         const series = new Series();
-        series.begin(BEGAN);
+        series.begin(BEGAN, 0);
         let at = 0;
         for (const step of steps) {
           at += step;
@@ -71,7 +71,7 @@ describe('the time series', () => {
 
   test('the list of runs is bounded', () => {
     const series = new Series();
-    for (let n = 0; n < SERIES_RUNS_MAX + 20; n++) series.begin(BEGAN + n);
+    for (let n = 0; n < SERIES_RUNS_MAX + 20; n++) series.begin(BEGAN + n, 0);
     assert.equal(series.snapshot().runs.length, SERIES_RUNS_MAX);
     assert.equal(series.snapshot().runs.at(-1)?.startedAtMs, BEGAN + SERIES_RUNS_MAX + 19);
   });

@@ -41,7 +41,7 @@ function status(
 /** A crawl of one shard that fetches ten pages a second for `seconds`, and what it shows then. */
 function watched(seconds: number, of: (second: number) => ShardStatus, options: Partial<WatchOptions> = {}, notices: string[] = []) {
   const watch = new Watch({ ...OPTIONS, ...options }, (text) => notices.push(text));
-  watch.begin(BEGAN);
+  watch.begin(BEGAN, []);
   let view = watch.look(BEGAN, [of(0)], [0.1]);
   for (let quarter = 1; quarter <= seconds * 4; quarter++) view = watch.look(BEGAN + quarter * 250, [of(quarter / 4)], [0.1, 0.3]);
   return { watch, view };
@@ -78,7 +78,7 @@ describe('the view of a crawl', () => {
 
   test('a shard that is held back by its commits means the disk, although another is not', () => {
     const watch = new Watch(OPTIONS, () => {});
-    watch.begin(BEGAN);
+    watch.begin(BEGAN, []);
     let constraint = '';
     for (let second = 0; second <= 12; second++) {
       const slow = { heldBackMsTotal: second * 400, commitsTotal: second, commitMsTotal: second * 900 };
@@ -112,7 +112,7 @@ describe('the view of a crawl', () => {
 
   test('a clock that is set back gives no negative rate', () => {
     const watch = new Watch(OPTIONS, () => {});
-    watch.begin(BEGAN);
+    watch.begin(BEGAN, []);
     watch.look(BEGAN, [status(0, { totals: pages(0, 1) })], []);
     watch.look(BEGAN + 5_000, [status(0, { totals: pages(5, 1) })], []);
     const view = watch.look(BEGAN - 60_000, [status(0, { totals: pages(6, 1) })], []);
@@ -142,7 +142,8 @@ describe('the time series in the directory of the crawl', () => {
       const { disk: waited, writes } = waitable(disk);
       const seconds = (2 * SERIES_SAVE_MS) / 1_000 + 5;
       watched(seconds, (second) => status(0, { totals: pages(second, 1) }), { disk: waited });
-      while (writes.length === 0) await new Promise((resolve) => void setImmediate(resolve));
+      // When it begins, and after each half minute.
+      while (writes.length < 3) await new Promise((resolve) => void setImmediate(resolve));
       await Promise.all(writes);
       assert.ok((read(disk).points.at(-1)?.ranMs ?? 0) >= seconds * 1_000 - SERIES_SAVE_MS);
     }));
@@ -160,6 +161,22 @@ describe('the time series in the directory of the crawl', () => {
         [0, 10_100],
       );
       assert.deepEqual(points.at(-1)?.slice(0, 3), [15_100, BEGAN + 5_000, 150]);
+    }));
+
+  test('a run that is killed in its first seconds is one of the runs, and its pages are none of the next one', () =>
+    withDisk(async (disk) => {
+      const { disk: waited, writes } = waitable(disk);
+      const first = new Watch({ ...OPTIONS, disk: waited }, () => {});
+      first.begin(BEGAN, [status(0)]);
+      while (writes.length === 0) await new Promise((resolve) => void setImmediate(resolve));
+      await Promise.all(writes);
+      for (let second = 1; second <= 20; second++) first.look(BEGAN + second * 1_000, [status(0, { totals: pages(second, 1) })], []);
+      const next = new Watch({ ...OPTIONS, disk }, () => {});
+      next.begin(BEGAN + 60_000, [status(0, { totals: pages(12, 1) }), status(1, { totals: pages(8, 1) })]);
+      assert.deepEqual(next.series.runs, [
+        { startedAtMs: BEGAN, ranMs: 0, pages: 0 },
+        { startedAtMs: BEGAN + 60_000, ranMs: 0, pages: 200 },
+      ]);
     }));
 
   test('a damaged one is said and begun anew', () =>

@@ -3,6 +3,7 @@
  * did. No network is needed. It begins anew each time: the web's port is part of every URL, so an older demo cannot be resumed; a directory is replaced
  * only when it was made by a demo (it holds MARK), and anything else in the way is an error.
  */
+
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, parseConfig } from '../../config/schema.ts';
@@ -10,6 +11,7 @@ import { PortolanError } from '../../core/errors.ts';
 import { crawlWith } from '../crawl.ts';
 import { EXIT } from '../exit-codes.ts';
 import { readWords } from '../explain-words.ts';
+import { counted, numbered } from '../numbers.ts';
 import type { Report } from '../report.ts';
 import { type Lesson, lessonsOf, type ResultLine } from './lesson.ts';
 import { type DemoServer, type HostLog, serveDemo } from './server.ts';
@@ -142,9 +144,9 @@ function told(report: Report, lessons: readonly Lesson[], server: DemoServer, di
 function counts(report: Report): string[] {
   const total = (of: Readonly<Record<string, number>>): number => Object.values(of).reduce((a, b) => a + b, 0);
   return [
-    `Crawled in ${report.seconds.toFixed(1)} s with ${report.requests} requests. Nothing is lost without a reason:`,
-    `  ${report.found} finds (links, redirects, the seed) = ${report.known} known already + ${total(report.rejected)} rejected + ${report.admitted} admitted`,
-    `  ${report.admitted} URLs admitted = ${total(report.fetched)} fetched + ${total(report.dropped)} dropped + ${report.queued} queued`,
+    `Crawled in ${report.seconds.toFixed(1)} s with ${counted(report.requests, 'request')}. Nothing is lost without a reason:`,
+    `  ${counted(report.found, 'find')} (links, redirects, the seed) = ${report.known} known already + ${total(report.rejected)} rejected + ${report.admitted} admitted`,
+    `  ${counted(report.admitted, 'URL')} admitted = ${total(report.fetched)} fetched + ${total(report.dropped)} dropped + ${report.queued} queued`,
     `  unaccounted: ${report.unaccounted}`,
     '',
   ];
@@ -196,7 +198,7 @@ function howPolite(log: ReadonlyMap<string, Readonly<HostLog>>): string[] {
     "How polite it was, from the servers' own log",
     ...[...log].map(
       ([host, { requests, atOnceMax, pausesMs }]) =>
-        `  ${host.padEnd(width)}  ${String(requests).padStart(3)} requests, at most ${atOnceMax} at once${pausesMs === undefined ? '' : `, pauses of ${Math.floor(pausesMs[0])} to ${Math.ceil(pausesMs[1])} ms between them`}`,
+        `  ${host.padEnd(width)}  ${String(requests).padStart(3)} ${numbered(requests, 'request')}, at most ${atOnceMax} at once${pausesMs === undefined ? '' : `, pauses of ${Math.floor(pausesMs[0])} to ${Math.ceil(pausesMs[1])} ms between them`}`,
     ),
     '',
   ];

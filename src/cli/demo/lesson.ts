@@ -2,6 +2,7 @@
  * What a reader can learn from the demo's crawl: for each thing that the small web has in store, the line of pages.jsonl in which it ended, and one sentence
  * on why. Everything shown is read from the results of the crawl; a lesson whose line is not there says so.
  */
+import { counted } from '../numbers.ts';
 import { DOMAIN, START } from './site.ts';
 
 /** What is read of a line of pages.jsonl (docs/PAGES-JSONL.md). */
@@ -41,7 +42,7 @@ interface LessonPlan {
 const ofPath = (url: string | undefined): string => (url === undefined ? '' : url.replace(/^https?:\/\/[^/]+/, ''));
 
 const PLANS: readonly LessonPlan[] = [
-  { name: 'a page', path: '/', facts: ({ links }) => `${links?.found ?? 0} links`, why: 'Stored in the WARC, its links followed.' },
+  { name: 'a page', path: '/', facts: ({ links }) => counted(links?.found ?? 0, 'link'), why: 'Stored in the WARC, its links followed.' },
   {
     name: 'robots.txt',
     path: '/private/ledger',
@@ -87,11 +88,21 @@ const PLANS: readonly LessonPlan[] = [
   {
     name: 'server error',
     path: '/engine-room',
-    facts: ({ attempts }) => `${attempts} attempts`,
+    facts: ({ attempts }) => counted(attempts ?? 0, 'attempt'),
     why: 'Tried again with a pause, then given up.',
   },
-  { name: 'no answer', path: '/becalmed', facts: ({ attempts }) => `${attempts} attempts`, why: 'The first byte did not come in time.' },
-  { name: 'long page', path: '/long-scroll', facts: ({ bytesBody }) => `${bytesBody} bytes kept`, why: 'Cut at fetch.maxBody and marked.' },
+  {
+    name: 'no answer',
+    path: '/becalmed',
+    facts: ({ attempts }) => counted(attempts ?? 0, 'attempt'),
+    why: 'The first byte did not come in time.',
+  },
+  {
+    name: 'long page',
+    path: '/long-scroll',
+    facts: ({ bytesBody }) => `${counted(bytesBody ?? 0, 'byte')} kept`,
+    why: 'Cut at fetch.maxBody and marked.',
+  },
   {
     name: 'other type',
     path: '/chart.pdf',
@@ -102,14 +113,14 @@ const PLANS: readonly LessonPlan[] = [
   {
     name: 'nofollow',
     path: '/guestbook',
-    facts: ({ links }) => `${links?.rejected['nofollow'] ?? 0} links not followed`,
+    facts: ({ links }) => `${counted(links?.rejected['nofollow'] ?? 0, 'link')} not followed`,
     why: 'The page asks for it in meta robots.',
   },
   {
     name: '429',
     host: 'market',
     path: '/stalls',
-    facts: ({ attempts }) => `${attempts} attempts`,
+    facts: ({ attempts }) => counted(attempts ?? 0, 'attempt'),
     why: 'Retry-After was waited for, and the host got a longer gap.',
   },
   {

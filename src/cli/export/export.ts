@@ -9,7 +9,7 @@ import { DROP_REASONS, OUTCOME_NAMES } from '../../core/reasons.ts';
 import { type CrawlDir, openCrawlDir } from '../crawl-dir.ts';
 import { EXIT } from '../exit-codes.ts';
 import { HOST_LINKS, LINKS, TEXTS } from './derived.ts';
-import { FORMATS, type Format } from './formats.ts';
+import { createEncoder, FORMATS, type Format } from './formats.ts';
 import { openSink, type Sink, untilDone } from './sink.ts';
 import { type Column, DROPS, type ExportFilter, HOSTS, PAGES, type Table, URLS } from './tables.ts';
 
@@ -66,8 +66,7 @@ async function write(
   format: Format,
   sink: Sink,
 ): Promise<void> {
-  const { createEncoder } = await import('./formats.ts');
-  const encoder = createEncoder(
+  const encoder = await createEncoder(
     format,
     chosen.map((at) => table.columns[at]!),
   );
