@@ -1,5 +1,5 @@
 /** Puts a simulation together: the simulator itself knows no adapter; stores in memory, generators of chance and the loop are handed in here. */
-import { createRequire } from 'node:module';
+import tldts from 'tldts/package.json' with { type: 'json' };
 import { createFileBlobStore } from './adapters/file/blob-store.ts';
 import { createMemoryMetrics } from './adapters/memory/metrics.ts';
 import { createMemoryStore, MemoryShardState } from './adapters/memory/shard-store.ts';
@@ -9,8 +9,10 @@ import type { LedgerPrior } from './output/politeness-ledger.ts';
 import type { BlobStore } from './ports/blob-store.ts';
 import type { ShardStore } from './ports/shard-store.ts';
 import { PackedHosts } from './sim/packed-hosts.ts';
-import type { SimParts, SimStores } from './sim/parts.ts';
+import { PackedRows } from './sim/packed-rows.ts';
+import type { SimParts, SimStores, Verdict } from './sim/parts.ts';
 import { runSimulation, type SimulationOptions, type SimulationResult } from './sim/run.ts';
+import type { JudgeListener } from './verify/judge.ts';
 import { verifyLedger } from './verify/verify.ts';
 import { VERSION } from './version.ts';
 
@@ -26,19 +28,27 @@ export function simParts(): SimParts {
     createBlobs: (disk) => createFileBlobStore(disk, ''),
     createMetrics: createMemoryMetrics,
     version: VERSION,
-    suffixList: (createRequire(import.meta.url)('tldts/package.json') as { version: string }).version,
+    suffixList: tldts.version,
     verify,
   };
 }
 
-function verify(blobs: BlobStore, marks: readonly string[]): { requests: number; objections: string[] } {
+function verify(blobs: BlobStore, marks: readonly string[]): Verdict {
   const committed = new Map<number, LedgerPrior>();
   marks.forEach((text, shard) => {
     const mark = text === '' ? undefined : (JSON.parse(text) as { readonly ledger?: LedgerPrior }).ledger;
     if (mark !== undefined) committed.set(shard, { segment: mark.segment, length: mark.length, chain: mark.chain });
   });
-  const report = verifyLedger(blobs, { committed });
-  return { requests: report.requests, objections: report.findings.map(({ kind, text }) => `${kind}: ${text}`) };
+  const outcomes: Record<string, number> = {};
+  const listener: JudgeListener = {
+    started: () => {},
+    ended: (_, { outcome }) => {
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    },
+    robots: () => {},
+  };
+  const report = verifyLedger(blobs, { committed, listener });
+  return { requests: report.requests, objections: report.findings.map(({ kind, text }) => `${kind}: ${text}`), outcomes };
 }
 
 /**
@@ -52,16 +62,16 @@ function createMemoryStores(keepRows: boolean): SimStores {
     states.set(shard, state);
     return state;
   };
-  const packed = new Map<number, PackedHosts>();
-  const hostsOf = (shard: number): PackedHosts => {
-    const hosts = packed.get(shard) ?? new PackedHosts();
-    packed.set(shard, hosts);
-    return hosts;
+  const packed = new Map<number, PackedTables>();
+  const tablesOf = (shard: number): PackedTables => {
+    const tables = packed.get(shard) ?? { hosts: new PackedHosts(), chunks: new PackedRows() };
+    packed.set(shard, tables);
+    return tables;
   };
   return {
     open(shard, sync) {
       const store = createMemoryStore(stateOf(shard), { sync });
-      return keepRows ? store : withoutRows(store, hostsOf(shard));
+      return keepRows ? store : withoutRows(store, tablesOf(shard));
     },
     crash(shard, unsynced) {
       const state = stateOf(shard);
@@ -72,12 +82,37 @@ function createMemoryStores(keepRows: boolean): SimStores {
   };
 }
 
-function withoutRows(store: ShardStore, hosts: PackedHosts): ShardStore {
+/** What grows with the web that was found, packed. */
+interface PackedTables {
+  readonly hosts: PackedHosts;
+  readonly chunks: PackedRows;
+}
+
+/** Chunks of one queue are numbered below this, as in the other stores. */
+const SEQ_LIMIT = 2 ** 22;
+
+function withoutRows(store: ShardStore, { hosts, chunks }: PackedTables): ShardStore {
   const commit = store.commit.bind(store);
   store.commit = (batch) => {
+    for (const chunk of batch.chunks) {
+      if (chunk.append) chunks.append(chunkKey(chunk.hostId, chunk.level, chunk.seq), chunk.blob);
+      else chunks.set(chunkKey(chunk.hostId, chunk.level, chunk.seq), chunk.blob);
+    }
+    for (const done of batch.chunksDone)
+      for (let seq = done.fromSeq; seq < done.belowSeq; seq++) chunks.delete(chunkKey(done.hostId, done.level, seq));
     for (const host of batch.hosts) hosts.put(host);
-    return commit({ ...batch, hosts: NONE, pages: NONE, pagesGone: NONE, fates: NONE, content: NONE });
+    return commit({
+      ...batch,
+      hosts: NONE,
+      chunks: NONE,
+      chunksDone: NONE,
+      pages: NONE,
+      pagesGone: NONE,
+      fates: NONE,
+      content: NONE,
+    });
   };
+  store.readChunk = (hostId, level, seq) => chunks.get(chunkKey(hostId, level, seq));
   store.readHost = (id) => hosts.get(id);
   store.findHostId = (key) => hosts.idOf(key);
   store.scanHosts = (each) => {
@@ -87,6 +122,10 @@ function withoutRows(store: ShardStore, hosts: PackedHosts): ShardStore {
     }
   };
   return store;
+}
+
+function chunkKey(hostId: number, level: number, seq: number): number {
+  return (hostId * 8 + level) * SEQ_LIMIT + seq;
 }
 
 const NONE: readonly never[] = [];

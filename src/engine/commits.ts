@@ -140,7 +140,7 @@ export class Commits {
   }
 
   #freeze(): Frozen {
-    const { unwritten, seen, frontier, outbox, robots, content } = this.#state;
+    const { unwritten, seen, frontier, outbox, robots, content, leftAddresses } = this.#state;
     const rows = unwritten.freeze();
     const manifest = seen.pendingManifest();
     const queues = frontier.freeze();
@@ -163,13 +163,15 @@ export class Commits {
       nextContentId: content.nextId,
       totals: JSON.stringify(totals),
     };
-    const { clock, bootId } = this.#env.context;
+    const { clock, bootId, hostRules } = this.#env.context;
+    const atMs = clock.nowEpochMs();
     const marks = {
       lanes: outbox.lastSeqs(),
-      atMs: clock.nowEpochMs(),
+      atMs,
       monoMs: clock.nowMonoMs(),
       bootId,
       inFlight: this.#exchanges.openRequests(),
+      leftAddresses: leftAddresses.owed(atMs, (hostKey) => hostRules.of(hostKey).addressDelayMs),
     };
     return { batch, marks, totals, arrivals, hasManifest: manifest !== undefined };
   }

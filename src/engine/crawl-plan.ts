@@ -5,6 +5,7 @@ import { createCanonicalizer, DEFAULT_CANONICAL_OPTIONS } from '../url/index.ts'
 import { overall, type TotalsSnapshot } from './accounting.ts';
 import { crawlRules } from './context.ts';
 import type { CoordinatorOptions } from './coordinator.ts';
+import { addressDelayOf } from './host-rules.ts';
 import { seedMessages } from './seed-messages.ts';
 
 /** Bounds of the one gate that all shards of a node share. */
@@ -17,6 +18,8 @@ export interface GatePlan {
   readonly pagesLeft: number;
   /** Longest pause that an address is ever owed. */
   readonly owedMsMax: number;
+  /** Least pause that an address is owed after an exchange: so long a held gate stays shut for everybody. */
+  readonly owedMsMin: number;
 }
 
 /** `readTotals` gives those of the last commit of every shard; it is asked only when there is a limit of pages. */
@@ -27,6 +30,7 @@ export function gatePlan(config: Config, readTotals: () => readonly TotalsSnapsh
     ratePerS: config.politeness.rate,
     pagesLeft: pagesLeft(config, readTotals),
     owedMsMax: 2 * addressDelayMs,
+    owedMsMin: Math.min(addressDelayMs, ...Object.values(config.hosts).map(({ delay }) => addressDelayOf(config, delay ?? addressDelayMs))),
   };
 }
 

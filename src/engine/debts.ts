@@ -11,7 +11,7 @@ import type { ShardState } from './shard-state.ts';
 /** Share of a pause that is added at random, so that hosts owed since the same stop do not all come back at once. */
 const RESTART_JITTER = 0.5;
 
-type DebtState = Pick<ShardState, 'marks' | 'output' | 'frontier' | 'unwritten'>;
+type DebtState = Pick<ShardState, 'marks' | 'output' | 'frontier' | 'unwritten' | 'leftAddresses'>;
 
 /** What one host owes after a stop, from the ledger. */
 interface LedgerDebt {
@@ -57,6 +57,8 @@ function restoreDebt(env: ShardEnv, state: DebtState, hostKey: string, debt: Led
   const rules = hostRules.of(hostKey);
   const jitter = random.next() * RESTART_JITTER;
   for (const address of debt.addresses) env.ports.gate.owe(gateKey(rules, hostKey, address), now + rules.addressDelayMs * (1 + jitter));
+  // Its row may name another address, and the next stop may come before this one is owed no more.
+  for (const address of debt.addresses) state.leftAddresses.add(hostKey, address, now);
   const memory = state.frontier.hostOrCreate(hostKey, domains.registrableDomain(hostOfKey(hostKey)));
   if (memory === undefined) return;
   const { record } = memory;

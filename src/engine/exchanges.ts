@@ -9,6 +9,7 @@ import type { OutcomeCode } from '../core/reasons.ts';
 import type { QueueEntry } from '../core/records.ts';
 import type { EpochMs } from '../core/time.ts';
 import { type ExchangeRequest, type ExchangeResult, runExchange } from '../fetch/exchange.ts';
+import { GzipInflater } from '../fetch/gzip-inflater.ts';
 import type { HeaderList } from '../fetch/headers.ts';
 import type { Frontier, HostMemory, Lease } from '../frontier/frontier.ts';
 import { PEER_IS_ADDRESS } from '../output/politeness-ledger.ts';
@@ -54,6 +55,8 @@ export class Exchanges {
   readonly #unwritten: Unwritten;
   readonly #activity: Activity;
   readonly #firstLease: number;
+  /** Of pages: a page has been dealt with before the next exchange ends, a robots.txt may be kept. */
+  readonly #inflater = new GzipInflater();
   readonly #aborts = new Map<number, () => void>();
   readonly #open = new Map<number, OpenRequest>();
 
@@ -123,6 +126,7 @@ export class Exchanges {
         totalTimeoutMs: fetch.totalTimeout,
       },
       accept: task.what === 'robots' || task.entry.kind === 'asset' ? () => true : (type) => isWantedType(fetch.accept, type),
+      inflater: task.what === 'page' ? this.#inflater : undefined,
     };
   }
 
@@ -134,7 +138,10 @@ export class Exchanges {
     const rules = hostRules.of(memory.record.key);
     const now = clock.nowEpochMs();
     this.#activity.exchangeEnded();
-    this.#env.ports.gate.release(gateKey(rules, memory.record.key, task.address), now + rules.addressDelayMs);
+    const key = gateKey(rules, memory.record.key, task.address);
+    const nextMs = now + rules.addressDelayMs;
+    this.#env.ports.gate.release(key, nextMs);
+    this.#frontier.addressFree(key, nextMs);
     this.#totals.wireBytes += result.wireBody.length;
     this.#setGap(memory.record, result, now);
     this.#frontier.touch(memory);

@@ -4,6 +4,7 @@
  * Invariant: every answer recorded here leaves one page row and one line, whatever its outcome. The verdict comes before the body is stored, so
  * that a copy becomes a revisit record; finds are routed before the row is made, so that its line can tell what became of them.
  */
+import { counted } from '../core/counted.ts';
 import { OUTCOME_CODES, type OutcomeCode, type RejectReason } from '../core/reasons.ts';
 import type { QueueEntry } from '../core/records.ts';
 import type { EpochMs } from '../core/time.ts';
@@ -186,7 +187,7 @@ export class PageRecorder {
     record.gapRule = 'set-aside';
     this.#frontier.touch(memory);
     context.metrics.count('portolan_hosts_set_aside_for_copies_total');
-    events.notice(id, `${record.key} is set aside: ${record.nearDuplicates} of its ${record.judged} pages are near-duplicates`);
+    events.notice(id, `${record.key} is set aside: ${record.nearDuplicates} of its ${counted(record.judged, 'page')} are near-duplicates`);
   }
 
   #appendWarc(answer: Answer, verdict: ContentVerdict | undefined, hash: Buffer | undefined): StoredBody | undefined {

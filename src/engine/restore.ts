@@ -2,6 +2,7 @@
  * Brings a shard that was just opened up to the world as it stands: the index of near-duplicates, the hosts and what their addresses are owed,
  * output that was lost, and the debts of requests that no commit knows of. Runs once, before the first turn.
  */
+import { counted } from '../core/counted.ts';
 import { replayDebts } from './debts.ts';
 import { gateKey } from './host-rules.ts';
 import { lossOf, restoreLostOutput } from './lost-output.ts';
@@ -32,7 +33,7 @@ function sayWhatWasCut({ id, events }: ShardEnv, { warc, pages }: ShardState['ou
     { name: 'pages.jsonl', bytes: pages?.cutBytes ?? 0 },
   ].filter(({ bytes }) => bytes > 0);
   if (cut.length === 0) return;
-  const what = cut.map(({ name, bytes }) => `${bytes} bytes of ${name}`).join(' and ');
+  const what = cut.map(({ name, bytes }) => `${counted(bytes, 'byte')} of ${name}`).join(' and ');
   events.notice(id, `${what} from after the last commit are cut off: what stood there is fetched again`);
 }
 
@@ -54,6 +55,12 @@ function restoreHosts(env: ShardEnv, state: ShardState, now: number): void {
     const untilMs = Math.min(host.lastEndMs, now) + rules.addressDelayMs;
     if (untilMs > now) ports.gate.owe(gateKey(rules, host.key, host.address), untilMs);
   });
+  for (const [hostKey, address, endMs] of state.marks.leftAddresses ?? []) {
+    const rules = context.hostRules.of(hostKey);
+    const sinceEndMs = Math.min(endMs + stepMs, now);
+    ports.gate.owe(gateKey(rules, hostKey, address), sinceEndMs + rules.addressDelayMs);
+    state.leftAddresses.add(hostKey, address, sinceEndMs);
+  }
 }
 
 /** How far the wall clock was moved since the last commit. Within one boot its own clock tells; over a boot only a step back shows. */

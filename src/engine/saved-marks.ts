@@ -1,6 +1,7 @@
 /** What a batch says of things outside the store: how far the output files reach, and what was under way. Stored as JSON with every commit. */
 import type { EpochMs, MonoMs } from '../core/time.ts';
 import type { DeliveryMarks } from './delivery.ts';
+import type { LeftAddress } from './left-addresses.ts';
 import type { OutputMarks } from './shard-output.ts';
 
 /** A request whose end is not known: lease as the ledger numbers it, host key, address. */
@@ -15,6 +16,8 @@ export interface SavedMarks extends OutputMarks {
   readonly bootId?: string | undefined;
   /** Requests whose start record lies before the ledger's mark and whose end does not. */
   readonly inFlight: readonly OpenRequest[];
+  /** Addresses that hosts have left and that are still owed their delay. */
+  readonly leftAddresses?: readonly LeftAddress[];
   /** What the program that runs the crawl was handed, and what of it waits. */
   readonly delivery?: DeliveryMarks | undefined;
 }

@@ -4,7 +4,9 @@
  * Invariant: each piece has one owner of its private fields, and the parts that move URLs along are handed the pieces they name. Nothing here
  * is brought up to the outside world yet: lost output and debts are restore.ts.
  */
+
 import type { Config } from '../config/schema.ts';
+import { counted } from '../core/counted.ts';
 import { PortolanError } from '../core/errors.ts';
 import { NearIndex } from '../dedup/near-index.ts';
 import { Frontier } from '../frontier/frontier.ts';
@@ -16,6 +18,7 @@ import { Activity } from './activity.ts';
 import { ContentDesk } from './content-desk.ts';
 import type { ThreadContext } from './context.ts';
 import { Delivery } from './delivery.ts';
+import { LeftAddresses } from './left-addresses.ts';
 import { LoadMeter } from './load-meter.ts';
 import { Outbox } from './outbox.ts';
 import { RobotsDesk } from './robots-desk.ts';
@@ -50,6 +53,7 @@ export interface ShardState {
   readonly unwritten: Unwritten;
   readonly activity: Activity;
   readonly meter: LoadMeter;
+  readonly leftAddresses: LeftAddresses;
 }
 
 export interface Committed {
@@ -94,6 +98,7 @@ export async function openShardState(env: ShardEnv): Promise<ShardState> {
     unwritten,
     activity,
     meter: new LoadMeter(),
+    leftAddresses: new LeftAddresses(),
   };
 }
 
@@ -109,7 +114,10 @@ function openDelivery(env: ShardEnv, marks: SavedMarks, unwritten: Unwritten): D
     () => unwritten.mark(),
   );
   if (opened.lost > 0)
-    events.notice(id, `${opened.lost} pages and drops that waited for the program are lost to it: their spool is not what was committed`);
+    events.notice(
+      id,
+      `${counted(opened.lost, 'page or drop that waited for the program is', 'pages and drops that waited for the program are')} lost to it: their spool is not what was committed`,
+    );
   return opened;
 }
 

@@ -4,13 +4,14 @@
  * Either `go` is called with an address whose gate is held, or the turn ends here: later, parked behind its address, or with the host closed.
  */
 import type { EpochMs } from '../core/time.ts';
-import type { Frontier, HostMemory } from '../frontier/frontier.ts';
+import { type Frontier, type HostMemory, SLOT_WAIT_MAX_MS } from '../frontier/frontier.ts';
 import type { DnsEntry } from '../net/dns-cache.ts';
 import type { Activity } from './activity.ts';
 import type { Drops } from './drops.ts';
 import type { Errands } from './errands.ts';
 import type { HostFaults } from './host-faults.ts';
 import { gateKey, type HostRules } from './host-rules.ts';
+import type { LeftAddresses } from './left-addresses.ts';
 import type { LoadMeter } from './load-meter.ts';
 import type { Loop } from './loop.ts';
 import type { ShardEnv } from './shard-env.ts';
@@ -27,10 +28,11 @@ export class Targets {
   readonly #frontier: Frontier;
   readonly #activity: Activity;
   readonly #meter: LoadMeter;
+  readonly #leftAddresses: LeftAddresses;
 
   constructor(
     env: ShardEnv,
-    state: Pick<ShardState, 'frontier' | 'activity' | 'meter'>,
+    state: Pick<ShardState, 'frontier' | 'activity' | 'meter' | 'leftAddresses'>,
     loop: Loop,
     drops: Drops,
     errands: Errands,
@@ -44,6 +46,7 @@ export class Targets {
     this.#frontier = state.frontier;
     this.#activity = state.activity;
     this.#meter = state.meter;
+    this.#leftAddresses = state.leftAddresses;
   }
 
   /** `host`: what is looked up, a name or a literal; behind a proxy the proxy's name is, whose address the operator vouches for. */
@@ -109,10 +112,19 @@ export class Targets {
       if (memory.addressKey === '') this.#frontier.claimAddress(memory, key);
     }
     if (again === Number.POSITIVE_INFINITY) this.#frontier.park(memory, full);
-    else {
-      this.#meter.waitsForGate(again - now);
+    else this.#waitForGate(memory, rules, addresses, again, now);
+  }
+
+  /** Hosts of one address wait in line for it; who has several addresses tries them all, and one that must wait long gives its slot back. */
+  #waitForGate(memory: HostMemory, rules: HostRules, addresses: readonly string[], again: EpochMs, now: EpochMs): void {
+    const waitMs = again - now;
+    if (addresses.length > 1 || waitMs > SLOT_WAIT_MAX_MS) {
+      this.#meter.waitsForGate(waitMs);
       this.#frontier.endTurn(memory, now, again);
+      return;
     }
+    const place = this.#frontier.waitInLine(memory, gateKey(rules, memory.record.key, addresses[0]!), again, now);
+    this.#meter.waitsForGate(waitMs + place * rules.addressDelayMs);
   }
 
   /** With the gate of the address held. */
@@ -126,7 +138,11 @@ export class Targets {
       return;
     }
     this.#frontier.claimAddress(memory, key);
-    if (memory.record.address !== address) memory.record.address = address;
+    const { record } = memory;
+    if (record.address !== address) {
+      this.#leftAddresses.add(record.key, record.address, record.lastEndMs);
+      record.address = address;
+    }
     go(address);
   }
 }

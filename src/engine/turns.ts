@@ -5,6 +5,7 @@
  * Every turn ends with a lease, with the host asleep, parked or set apart, or with `endTurn`. Robots rules, blocklist and budget are asked here, at
  * the last moment before the request, whatever was known when the URL was queued.
  */
+import { counted } from '../core/counted.ts';
 import { queuedTotal } from '../core/host.ts';
 import type { QueueEntry } from '../core/records.ts';
 import type { EpochMs } from '../core/time.ts';
@@ -169,7 +170,7 @@ export class Turns {
     if (delay <= max) return false;
     events.notice(
       id,
-      `${record.key} asks for a Crawl-delay of ${delay / 1_000} s, over the bound of ${max / 1_000} s: it is set apart with ${queuedTotal(record)} URLs`,
+      `${record.key} asks for a Crawl-delay of ${delay / 1_000} s, over the bound of ${max / 1_000} s: it is set apart with ${counted(queuedTotal(record), 'URL')}`,
     );
     context.metrics.count('portolan_hosts_apart_total');
     record.gapRule = 'parked';

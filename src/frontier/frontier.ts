@@ -40,6 +40,7 @@ import {
   NO_LEVEL,
 } from './host-index.ts';
 import { IdRing } from './id-ring.ts';
+import { TextCounts } from './text-counts.ts';
 import { TimeHeap } from './time-heap.ts';
 
 /** Entries of one queue kept in memory for an active host. */
@@ -56,6 +57,11 @@ export const CHUNK_SEQ_RESTART = 2 ** 21;
 const SLOT_POLL_MS = 50;
 /** Rules whose pause comes again after each fetch. */
 const STEADY_RULES: ReadonlySet<GapRule> = new Set(['default', 'crawl-delay', 'duration']);
+/** Stands for each queue that has nothing in memory, and never gets anything. */
+const NO_ENTRIES: QueueEntry[] = [];
+const NOT_READY = -1;
+/** The second of an address's line asks so long after the first, unless it hears of the address before. */
+const LINE_NEXT_MS = 1_000;
 /** Records of hosts without a slot kept in memory. */
 const IDLE_RECORDS_MAX = 4_096;
 
@@ -89,6 +95,10 @@ export interface HostMemory {
   addressKey: string;
   /** Fetches asked for on behalf of another host (robots.txt behind a redirect). */
   errands: number;
+  /** Time of its entry in the ready heap that counts; NOT_READY when none does. */
+  readyMs: number;
+  /** Address whose line it stands in; '' when in none. On turn: the line that it came from as its first. */
+  line: string;
 }
 
 export interface Lease {
@@ -125,10 +135,12 @@ export class Frontier {
   readonly #wake = new TimeHeap();
   readonly #frozen = new Map<string, { readonly append: boolean; readonly blob: Uint8Array }>();
   readonly #frozenHosts = new Set<number>();
-  readonly #domains = new Map<string, number>();
+  readonly #domains = new TextCounts();
   readonly #queued: number[] = new Array<number>(QUEUES).fill(0);
   readonly #parked = new Map<string, IdRing>();
   readonly #addressHosts = new Map<string, number>();
+  /** By address: hosts with slots that found its gate shut, in their order. Only the first of a line stands in the ready heap. */
+  readonly #lines = new Map<string, HostMemory[]>();
   readonly #leases = new Map<number, Lease>();
   readonly #apart = new Map<number, HostRecord>();
   readonly #hash = new Uint32Array(2);
@@ -184,7 +196,10 @@ export class Frontier {
 
   /** The clock was moved while the crawl runs, back when `stepMs` is negative: every host in memory and every waiting time moves with it. */
   clockMoved(stepMs: number): void {
-    for (const memory of this.#memory.values()) this.#move(memory, stepMs);
+    for (const memory of this.#memory.values()) {
+      this.#move(memory, stepMs);
+      if (memory.readyMs !== NOT_READY) memory.readyMs += stepMs;
+    }
     this.#ready.shiftTimes(stepMs);
     this.#wake.shiftTimes(stepMs);
   }
@@ -216,7 +231,7 @@ export class Frontier {
     const known = this.host(hostKey);
     if (known !== undefined) return known;
     if (this.#options.maxSubdomains < Number.MAX_SAFE_INTEGER) {
-      if ((this.#domains.get(domain) ?? 0) >= this.#options.maxSubdomains) return undefined;
+      if (this.#countOfDomain(domain) >= this.#options.maxSubdomains) return undefined;
       this.#countDomain(domain);
     }
     const id = this.#nextHostId++;
@@ -246,7 +261,8 @@ export class Frontier {
   #append(memory: HostMemory, entry: QueueEntry, level: number): void {
     const { record } = memory;
     const wakes = level !== RETRY_LEVEL && this.#index.state(record.id) === HOST_SNOOZED && bestLevel(record) === RETRY_LEVEL;
-    memory.pending[level]!.push(entry);
+    if (memory.pending[level] === NO_ENTRIES) memory.pending[level] = [entry];
+    else memory.pending[level]!.push(entry);
     record.queues[level]!.queued++;
     this.#queued[level]!++;
     this.touch(memory);
@@ -292,10 +308,12 @@ export class Frontier {
   nextTurn(nowMs: number): HostMemory | undefined {
     this.#wakeUp(nowMs);
     this.#fillSlots(nowMs);
-    if (this.#ready.firstTime > nowMs) return undefined;
+    if (this.#firstReadyMs() > nowMs) return undefined;
     const memory = this.#memory.get(this.#ready.pop())!;
     assert(!memory.onTurn, `host ${memory.record.key} has one turn at a time`);
     memory.onTurn = true;
+    memory.readyMs = NOT_READY;
+    if (memory.line !== '') this.#leaveLine(memory, nowMs);
     memory.turnLevel = -1;
     this.#onTurn++;
     return memory;
@@ -304,7 +322,16 @@ export class Frontier {
   /** EpochMs before which nextTurn has nothing; Infinity when only a new find or an ending turn can change that. */
   waitUntil(nowMs: number): number {
     const slotPoll = this.#slotsWanted ? nowMs + SLOT_POLL_MS : Number.POSITIVE_INFINITY;
-    return Math.min(this.#ready.firstTime, this.#wake.firstTime, slotPoll);
+    return Math.min(this.#firstReadyMs(), this.#wake.firstTime, slotPoll);
+  }
+
+  /** Infinity when nobody is ready or will be. Entries that a later one replaced are let go on the way. */
+  #firstReadyMs(): number {
+    for (;;) {
+      const first = this.#ready.firstTime;
+      if (first === Number.POSITIVE_INFINITY || this.#memory.get(this.#ready.firstId)?.readyMs === first) return first;
+      this.#ready.pop();
+    }
   }
 
   #wakeUp(nowMs: number): void {
@@ -345,7 +372,7 @@ export class Frontier {
     this.#index.setState(id, HOST_ACTIVE);
     memory.fetchesInSlot = 0;
     this.#active++;
-    this.#makeReady(id, due, nowMs);
+    this.#makeReady(memory, due, nowMs);
     return true;
   }
 
@@ -534,13 +561,46 @@ export class Frontier {
       this.#releaseSlot(memory, HOST_IDLE);
       this.#enlist(memory);
     } else {
-      this.#makeReady(id, due, nowMs);
+      this.#makeReady(memory, due, nowMs);
     }
   }
 
   /** A host that has long been due queues up behind those that wait already: otherwise hosts never fetched from would always go first. */
-  #makeReady(id: number, dueMs: number, nowMs: number): void {
-    this.#ready.push(Math.max(dueMs, nowMs), id);
+  #makeReady(memory: HostMemory, dueMs: number, nowMs: number): void {
+    memory.readyMs = Math.max(dueMs, nowMs);
+    this.#ready.push(memory.readyMs, memory.record.id);
+  }
+
+  /**
+   * Ends a turn that found the gate of the host's address shut until `againMs` at least. The host keeps its slot and stands in the address's line, of which
+   * only the first takes turns: hosts of one address do not all ask again and again. Who came from the front goes back there. Returns its place, 0 the first.
+   */
+  waitInLine(memory: HostMemory, addressKey: string, againMs: number, nowMs: number): number {
+    const wasFirst = memory.line === addressKey;
+    this.#leaveTurn(memory);
+    memory.line = addressKey;
+    const line = this.#lines.get(addressKey) ?? [];
+    if (line.length === 0) this.#lines.set(addressKey, line);
+    else if (wasFirst) line[0]!.readyMs = NOT_READY;
+    if (wasFirst) line.unshift(memory);
+    else line.push(memory);
+    if (line[0] !== memory) return line.length - 1;
+    this.#makeReady(memory, againMs, nowMs);
+    return 0;
+  }
+
+  /** The gate of an address that this shard held opens at `nextMs`. The first of the line asks a little later: other shards have their turn before. */
+  addressFree(addressKey: string, nextMs: number): void {
+    const first = this.#lines.get(addressKey)?.[0];
+    if (first !== undefined) this.#makeReady(first, nextMs + 1, nextMs);
+  }
+
+  /** The first of a line takes its turn. Whatever becomes of it, the next one asks after a while. */
+  #leaveLine(memory: HostMemory, nowMs: number): void {
+    const line = this.#lines.get(memory.line)!;
+    assert(line.shift() === memory, `${memory.record.key} is the first of its line`);
+    if (line.length === 0) this.#lines.delete(memory.line);
+    else this.#makeReady(line[0]!, nowMs + LINE_NEXT_MS, nowMs);
   }
 
   /** Ends a turn without keeping the slot: the host sleeps until `untilMs`, or until `wake`. */
@@ -578,6 +638,7 @@ export class Frontier {
     assert(memory.onTurn && memory.lease === undefined, `the turn of ${memory.record.key} ends once, without a lease`);
     memory.onTurn = false;
     memory.turnLevel = -1;
+    memory.line = '';
     this.#onTurn--;
   }
 
@@ -643,7 +704,7 @@ export class Frontier {
     this.#index.setLevel(id, this.#ringLevelOf(memory));
     this.#active--;
     this.#gate.giveSlot();
-    for (let level = 0; level < QUEUES; level++) memory.heads[level]!.length = 0;
+    for (let level = 0; level < QUEUES; level++) memory.heads[level] = NO_ENTRIES;
     this.#idle.set(id, memory);
     this.#unclaimAddress(memory);
     this.#options.released?.(memory.record.key);
@@ -686,7 +747,13 @@ export class Frontier {
   }
 
   #countDomain(domain: string): void {
-    this.#domains.set(domain, (this.#domains.get(domain) ?? 0) + 1);
+    hashText(domain, this.#hashSeed, this.#hash);
+    this.#domains.add(this.#hash[0]!, this.#hash[1]!);
+  }
+
+  #countOfDomain(domain: string): number {
+    hashText(domain, this.#hashSeed, this.#hash);
+    return this.#domains.get(this.#hash[0]!, this.#hash[1]!);
   }
 
   /**
@@ -750,7 +817,7 @@ export class Frontier {
     // With nothing on disk before them, the first of them are the heads now; heads are always of the one chunk that headOffset counts in.
     if (active && wasOnDisk === 0 && memory.heads[level]!.length === 0)
       memory.heads[level] = pending.slice(0, Math.min(HEADS_MAX, inFirstChunk)).reverse();
-    memory.pending[level] = [];
+    memory.pending[level] = NO_ENTRIES;
   }
 
   stats(): FrontierStats {
@@ -815,8 +882,8 @@ function hasFresh(record: HostRecord): boolean {
 function newMemory(record: HostRecord): HostMemory {
   return {
     record,
-    heads: Array.from({ length: QUEUES }, () => []),
-    pending: Array.from({ length: QUEUES }, () => []),
+    heads: [NO_ENTRIES, NO_ENTRIES, NO_ENTRIES, NO_ENTRIES, NO_ENTRIES, NO_ENTRIES],
+    pending: [NO_ENTRIES, NO_ENTRIES, NO_ENTRIES, NO_ENTRIES, NO_ENTRIES, NO_ENTRIES],
     turnLevel: -1,
     onTurn: false,
     fetchesInSlot: 0,
@@ -824,5 +891,7 @@ function newMemory(record: HostRecord): HostMemory {
     lease: undefined,
     addressKey: '',
     errands: 0,
+    readyMs: NOT_READY,
+    line: '',
   };
 }

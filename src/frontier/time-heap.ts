@@ -21,6 +21,11 @@ export class TimeHeap {
     return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#times[0]!;
   }
 
+  /** Id of the first entry; the heap must not be empty. */
+  get firstId(): number {
+    return this.#ids[0]!;
+  }
+
   push(time: number, id: number): void {
     if (this.#size === this.#ids.length) this.#grow();
     let at = this.#size++;

@@ -6,7 +6,7 @@
  * too polite. `release` writes the next time in the same step that frees the word. A holder that dies is released by the coordinator with now + the largest gap.
  */
 export interface AddressGate {
-  /** 'held' → taken by this holder; otherwise the EpochMs before which asking again is useless (a held gate answers now + a short poll). */
+  /** 'held' → taken by this holder; otherwise the EpochMs before which asking again is useless (a held gate: now + the least pause that its release will owe, or a short poll). */
   tryAcquire(addressKey: string, nowEpochMs: number): 'held' | number;
   release(addressKey: string, nextEpochMs: number): void;
   /** Sets an earliest time without holding (replay of debts at open). Never lowers. */

@@ -27,11 +27,13 @@ export class SimChannel implements LinkChannel {
     const { time } = this.#life;
     const { linkLost, linkSlow } = this.#faults.options;
     if (message.from >= 0 && message.to >= 0 && this.#faults.strikes('link-lost', linkLost)) return;
+    if (this.#faults.message('send')) return;
     const delay = this.#faults.strikes('link-slow', linkSlow) ? 1 + this.#faults.random.int(SLOW_MS_MAX) : 0;
     const pair = (message.from + 1) * 65_536 + message.to + 1;
     const at = Math.max(time.nowMs + delay, this.#lastAt.get(pair) ?? 0);
     this.#lastAt.set(pair, at);
     this.#life.after(at - time.nowMs, () => {
+      if (this.#faults.message('receive')) return;
       if (message.kind === 'finds') this.#log.add('finds', time.nowMs, message.from, message.to, message.seq);
       this.#handlers.get(message.to)?.(message);
     });

@@ -28,6 +28,8 @@ interface SimFile {
   readonly isKept: boolean;
   /** What a cut took away and no sync has made final. */
   cutOff: Uint8Array | undefined;
+  /** The file whose name it took; back after a power cut while its own name is not durable. */
+  replaced: SimFile | undefined;
 }
 
 /** All files of one machine. */
@@ -63,6 +65,7 @@ export class SimMachineDisk {
       isNameDurable: false,
       isKept: this.#keepBytes || !isOutput,
       cutOff: undefined,
+      replaced: undefined,
     };
     this.#files.set(path, file);
     return file;
@@ -93,7 +96,7 @@ export class SimMachineDisk {
 
   dirSynced(directory: string): void {
     for (const [path, file] of this.#files)
-      if (path.startsWith(directory) && !path.slice(directory.length).includes('/')) file.isNameDurable = true;
+      if (path.startsWith(directory) && !path.slice(directory.length).includes('/')) nameIsDurable(file);
     for (const path of [...this.#removed.keys()])
       if (path.startsWith(directory) && !path.slice(directory.length).includes('/')) this.#removed.delete(path);
   }
@@ -110,12 +113,13 @@ export class SimMachineDisk {
     this.#removed.clear();
     for (const [path, file] of [...this.#files].sort(([a], [b]) => (a < b ? -1 : 1))) {
       if (!file.isNameDurable && random.int(2) === 0) {
-        this.#files.delete(path);
+        if (file.replaced === undefined) this.#files.delete(path);
+        else this.#files.set(path, file.replaced);
         this.#faults.fired('lost-name');
         continue;
       }
       this.#tear(file);
-      file.isNameDurable = true;
+      nameIsDurable(file);
     }
   }
 
@@ -148,6 +152,11 @@ export class SimMachineDisk {
   }
 }
 
+function nameIsDurable(file: SimFile): void {
+  file.isNameDurable = true;
+  file.replaced = undefined;
+}
+
 function append(file: SimFile, bytes: Uint8Array): void {
   const length = file.length + bytes.length;
   if (file.isKept) {
@@ -176,7 +185,11 @@ class ProcessDisk implements Disk {
 
   openAppend(path: string): DiskFile {
     const full = this.#full(path);
-    const file = this.#machine.find(full) ?? this.#machine.create(full);
+    let file = this.#machine.find(full);
+    if (file === undefined) {
+      file = this.#machine.create(full);
+      this.#faults.nameGiven();
+    }
     return new ProcessFile(path, file, this.#life, this.#faults);
   }
 
@@ -201,17 +214,24 @@ class ProcessDisk implements Disk {
     return file.bytes.slice(0, file.length);
   }
 
+  /** As the real one: a draft beside it is written and synced, and renamed into place; then the name is synced. */
   async writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-    const failing = this.#faults.operation();
-    await this.#life.wait(SYNC_MS, () => (failing ? failure(path, 'write') : undefined));
-    const file = this.#machine.create(this.#full(path));
+    if (this.#faults.operation('write')) throw failure(path, 'write');
+    await this.#sync(path, 'sync the draft of');
+    if (this.#faults.operation('rename')) throw failure(path, 'rename into place');
+    const full = this.#full(path);
+    const replaced = this.#machine.find(full);
+    const file = this.#machine.create(full);
     append(file, bytes);
     file.durable = file.length;
-    file.isNameDurable = true;
+    // A name that was not durable itself has nothing to give back.
+    file.replaced = replaced?.isNameDurable === true ? replaced : replaced?.replaced;
+    await this.#sync(path, 'sync the directory of');
+    nameIsDurable(file);
   }
 
   truncate(path: string, length: number): void {
-    if (this.#faults.operation()) throw failure(path, 'cut');
+    if (this.#faults.operation('cut')) throw failure(path, 'cut');
     const file = this.#must(path);
     if (length >= file.length) return;
     if (file.durable === file.length && file.isKept) file.cutOff = file.bytes.slice(length, file.length);
@@ -220,22 +240,27 @@ class ProcessDisk implements Disk {
   }
 
   rename(from: string, to: string): void {
-    if (this.#faults.operation()) throw failure(from, 'rename');
+    if (this.#faults.operation('rename')) throw failure(from, 'rename');
     const file = this.#must(from);
     this.#machine.forget(this.#full(from));
     file.isNameDurable = false;
     this.#machine.put(this.#full(to), file);
+    this.#faults.nameGiven();
   }
 
   remove(path: string): void {
-    if (this.#faults.operation()) throw failure(path, 'remove');
+    if (this.#faults.operation('remove')) throw failure(path, 'remove');
     this.#machine.remove(this.#full(path));
   }
 
   async syncDir(path: string): Promise<void> {
-    const failing = this.#faults.operation();
-    await this.#life.wait(SYNC_MS + this.#faults.slowSyncMs(), () => (failing ? failure(path, 'sync the directory of') : undefined));
+    await this.#sync(path, 'sync the directory of');
     this.#machine.dirSynced(directoryOf(this.#full(path)));
+  }
+
+  async #sync(path: string, what: string): Promise<void> {
+    const failing = this.#faults.operation('sync');
+    await this.#life.wait(SYNC_MS + this.#faults.slowSyncMs(), () => (failing ? failure(path, what) : undefined));
   }
 
   freeBytes(): number {
@@ -271,7 +296,7 @@ class ProcessFile implements DiskFile {
   append(bytes: Uint8Array): void {
     if (!this.#isOpen) throw failure(this.path, 'write to closed');
     const { options } = this.#faults;
-    const failing = this.#faults.operation() || this.#faults.strikes('append-failed', options.appendFailed);
+    const failing = this.#faults.operation('write') || this.#faults.strikes('append-failed', options.appendFailed);
     const full = !failing && this.#faults.strikes('disk-full', options.diskFull);
     if (!failing && !full) {
       append(this.#file, bytes);
@@ -299,7 +324,7 @@ class ProcessFile implements DiskFile {
     const { options } = this.#faults;
     const length = file.length;
     const slow = this.#faults.slowSyncMs();
-    const failing = this.#faults.operation() || this.#faults.strikes('sync-failed', options.syncFailed);
+    const failing = this.#faults.operation('sync') || this.#faults.strikes('sync-failed', options.syncFailed);
     await this.#life.wait(SYNC_MS + slow, () => {
       // A sync that failed once is never believed again, as in the real adapter.
       this.#syncFailed ||= failing;

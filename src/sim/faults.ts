@@ -21,6 +21,7 @@ export const FAULT_NAMES = [
   'disk-full', // a write meets a full disk
   'disk-low', // free space falls under the reserve for a while
   'operation-failed', // the N-th operation of storage, see failOperation
+  'message-failed', // the N-th message, see failMessage
   'link-slow',
   'link-lost', // a message between shards is lost; ends with the process
   'net-reset',
@@ -33,6 +34,14 @@ export const FAULT_NAMES = [
 ] as const;
 export type FaultName = (typeof FAULT_NAMES)[number];
 
+/** What a process does to its disk; `commit` is the sync of a log. */
+export const OPERATIONS = ['write', 'sync', 'rename', 'cut', 'remove', 'commit'] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/** What it sends and receives: between shards, and to and from servers and name servers. */
+export const MESSAGES = ['send', 'receive', 'request', 'answer', 'look-up'] as const;
+export type Message = (typeof MESSAGES)[number];
+
 /** Shares are chances for each operation, 0 … 1; spans are milliseconds of virtual time; 0 switches a fault off. */
 export interface FaultOptions {
   /** Length of phase one. */
@@ -41,6 +50,8 @@ export interface FaultOptions {
   readonly killEveryMs: number;
   /** Share of the kills that are power cuts. */
   readonly powerCuts: number;
+  /** Chance at each operation of storage that the power goes while it is under way. */
+  readonly powerCutAtOperation: number;
   /** Longest time a killed process stays down. */
   readonly downMsMax: number;
   readonly appendFailed: number;
@@ -59,14 +70,19 @@ export interface FaultOptions {
   /** Chance at each restart that the clock has been set back, and that it has jumped ahead, by up to a day. */
   readonly clockBack: number;
   readonly clockForward: number;
-  /** Number of the one operation of storage (append, sync, rename, remove, cut, commit) that fails, from 1; the only one to fail. */
+  /** Number of the one operation of storage that fails, from 1; the only one to fail. */
   readonly failOperation: number;
+  /** What happens at failOperation: it fails, or the process is killed or the power goes while it is under way. */
+  readonly failBy: 'error' | 'kill' | 'power-cut';
+  /** Number of the one message that fails, from 1. One between shards is lost by the death of the process, which is the only way to lose it. */
+  readonly failMessage: number;
 }
 
 export const NO_FAULTS: FaultOptions = {
   untilMs: 0,
   killEveryMs: 0,
   powerCuts: 0,
+  powerCutAtOperation: 0,
   downMsMax: 0,
   appendFailed: 0,
   syncFailed: 0,
@@ -84,10 +100,13 @@ export const NO_FAULTS: FaultOptions = {
   clockBack: 0,
   clockForward: 0,
   failOperation: 0,
+  failBy: 'error',
+  failMessage: 0,
 };
 
 const SYNC_SLOW_MS_MAX = 5_000;
 const SYNC_JITTER_MS = 100;
+const NAMES_WEIGHT = 50;
 
 export class Faults {
   readonly options: FaultOptions;
@@ -96,6 +115,10 @@ export class Faults {
   readonly #counts = new Map<FaultName, number>();
   #operations = 0;
   #healed = false;
+  #messages = 0;
+  #failed: Operation | Message | undefined;
+  #powerGoes = false;
+  #processDies = false;
 
   constructor(options: FaultOptions, random: Random, time: VirtualTime) {
     this.options = options;
@@ -132,11 +155,58 @@ export class Faults {
   }
 
   /** Counts an operation of storage; true when it is the one that has to fail. */
-  operation(): boolean {
+  operation(kind: Operation): boolean {
     this.#operations++;
+    this.#mayCutPower(this.options.powerCutAtOperation);
     if (this.#operations !== this.options.failOperation) return false;
     this.fired('operation-failed');
+    this.#failed = kind;
+    if (this.options.failBy === 'power-cut') this.#powerGoes = true;
+    else if (this.options.failBy === 'kill') this.#processDies = true;
+    return this.options.failBy === 'error';
+  }
+
+  /** Counts a message; true when it is the one that has to fail. */
+  message(kind: Message): boolean {
+    if (++this.#messages !== this.options.failMessage) return false;
+    this.fired('message-failed');
+    this.#failed = kind;
+    if (kind === 'send' || kind === 'receive') this.#processDies = true;
     return true;
+  }
+
+  /** A file was created or renamed, which is rare beside the other operations and has to be struck as often. */
+  nameGiven(): void {
+    this.#mayCutPower(this.options.powerCutAtOperation * NAMES_WEIGHT);
+  }
+
+  #mayCutPower(chance: number): void {
+    if (chance > 0 && this.active && this.random.next() < chance) this.#powerGoes = true;
+  }
+
+  /** What failOperation or failMessage struck. */
+  get failed(): Operation | Message | undefined {
+    return this.#failed;
+  }
+
+  /** The power is to go now. */
+  get powerGoes(): boolean {
+    return this.#powerGoes;
+  }
+
+  /** The process is to die now. */
+  get processDies(): boolean {
+    return this.#processDies;
+  }
+
+  powerGone(): void {
+    this.#powerGoes = false;
+    this.#processDies = false;
+  }
+
+  /** Messages so far. */
+  get messages(): number {
+    return this.#messages;
   }
 
   /** Operations of storage so far. */

@@ -6,7 +6,7 @@ import type { AddressGate } from '../ports/address-gate.ts';
 import { hashOfText } from './mix.ts';
 
 const WORDS = 2 ** 20;
-/** A held gate is asked again after this. */
+/** A held gate is asked again after this, or after the least pause that its release will owe. */
 const HELD_POLL_MS = 20;
 const CLOCK_STEP_MS = 1_000;
 
@@ -17,6 +17,7 @@ export interface GateBounds {
   /** −1 = no limit. */
   readonly pagesLeft: number;
   readonly owedMsMax: number;
+  readonly owedMsMin: number;
 }
 
 /** The gate as each shard of the process sees it. */
@@ -74,7 +75,7 @@ export class SimGate {
 
   #acquire(at: number, holder: number, now: number): 'held' | number {
     const value = this.#words[at]!;
-    if (value < 0) return now + HELD_POLL_MS;
+    if (value < 0) return now + Math.max(HELD_POLL_MS, this.#bounds.owedMsMin);
     if (value > now) {
       const latest = Math.ceil(now + this.#bounds.owedMsMax);
       if (value <= latest + CLOCK_STEP_MS) return value;

@@ -8,6 +8,7 @@ import type { ShardPorts, ThreadContext } from '../engine/context.ts';
 import { Coordinator, type CoordinatorEvents, type EndReport } from '../engine/coordinator.ts';
 import { newMeta, openMeta, openScopeSeeds } from '../engine/crawl-open.ts';
 import { coordinatorOptions, gatePlan, shardsOfThread } from '../engine/crawl-plan.ts';
+import type { EngineHooks } from '../engine/hooks.ts';
 import type { FromThread, ToThread } from '../engine/messages.ts';
 import { ShardThread } from '../engine/thread.ts';
 import { createThreadContext } from '../engine/thread-context.ts';
@@ -28,6 +29,8 @@ import type { SimWeb } from './web/web.ts';
 /** What outlives the process: machine, network, servers, checkers. */
 export interface World {
   readonly config: Config;
+  readonly blocklist: { readonly text: string; readonly atMs: number } | undefined;
+  readonly hooks: EngineHooks | undefined;
   /** As from parseSeed. */
   readonly seeds: readonly string[];
   readonly shards: number;
@@ -114,7 +117,17 @@ export class SimNode {
       },
     );
     if (this.#stop !== undefined) this.#coordinator.stop(this.#stop);
+    this.#blockLater();
     for (const runner of runners) void runner.open((shard) => this.#ports(shard, gate));
+  }
+
+  /** As when somebody blocks hosts while the crawl runs. */
+  #blockLater(): void {
+    const { blocklist } = this.#world;
+    if (blocklist === undefined || this.life.time.nowMs >= blocklist.atMs) return;
+    this.life.after(blocklist.atMs - this.life.time.nowMs, () => {
+      void this.#coordinator?.steer({ type: 'rules', blocklist: { text: blocklist.text, file: 'blocklist' }, hostDelays: {} });
+    });
   }
 
   #totals(shards: number): TotalsSnapshot[] {
@@ -125,14 +138,15 @@ export class SimNode {
   }
 
   #thread(thread: number, shards: number, areas: readonly string[], channel: SimChannel): ShardThread {
-    const { config, parts, web, faults, watch, log, network, seed, threads } = this.#world;
+    const { config, blocklist, hooks, parts, web, faults, watch, log, network, seed, threads } = this.#world;
     const { life } = this;
     const metrics = parts.createMetrics();
     const context = createThreadContext({
       config,
       shards,
       areas,
-      blocklist: undefined,
+      blocklist: blocklist !== undefined && life.time.nowMs >= blocklist.atMs ? { text: blocklist.text, file: 'blocklist' } : undefined,
+      hooks,
       bootId: `sim-${seed}-${life.boot}`,
       configVersion: 'sim',
       version: parts.version,

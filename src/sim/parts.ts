@@ -26,6 +26,14 @@ export interface SimParts {
   readonly version: string;
   /** Release of the public-suffix snapshot. */
   readonly suffixList: string;
-  /** Looks at the politeness ledger when the crawl has ended (`marks`: those of each shard's last commit); gives what it objects to, in words. */
-  readonly verify: (blobs: BlobStore, marks: readonly string[]) => { readonly requests: number; readonly objections: readonly string[] };
+  /** Looks at the politeness ledger when the crawl has ended; `marks`: those of each shard's last commit. */
+  readonly verify: (blobs: BlobStore, marks: readonly string[]) => Verdict;
+}
+
+export interface Verdict {
+  readonly requests: number;
+  /** In words. */
+  readonly objections: readonly string[];
+  /** How the exchanges ended, robots.txt and attempts that were repeated included. */
+  readonly outcomes: Readonly<Record<string, number>>;
 }

@@ -35,6 +35,8 @@ interface HostState {
   /** Without Crawl-delay: before robots.txt itself is asked for. An errand may have shown us one that the host's own turn does not know. */
   owedToRobotsMs: number;
   backoff: number;
+  /** Before its last answer. */
+  backoffBefore: number;
   crawlDelayMs: number;
   robots: 'unknown' | 'served';
 }
@@ -130,6 +132,7 @@ export class PolitenessWatch {
       host.robots = 'served';
       if (facts !== undefined && crawlDelayMs >= 0) host.crawlDelayMs = crawlDelayMs;
     }
+    host.backoffBefore = host.backoff;
     const slowDown = status === 429 || status === 503;
     if (slowDown) host.backoff = Math.min(BACKOFF_MAX, host.backoff + 1);
     else if (status > 0 && host.backoff > 0) host.backoff--;
@@ -165,7 +168,12 @@ export class PolitenessWatch {
     }
     this.#open.clear();
     if (how === 'power-cut') this.#forgive(nowMs - POWER_CUT_LOSS_MS);
-    if (how === 'storage-failed') for (const host of this.#hosts.values()) if (host.endMs === nowMs) this.#setOwed(host, 0, 0);
+    if (how !== 'storage-failed') return;
+    for (const host of this.#hosts.values()) {
+      if (host.endMs !== nowMs) continue;
+      host.backoff = Math.min(host.backoff, host.backoffBefore);
+      this.#setOwed(host, 0, 0);
+    }
   }
 
   /** The wall clock jumped ahead while nobody looked: how long a pause has lasted cannot be known, and the crawler is not blamed for it. */
@@ -186,7 +194,7 @@ export class PolitenessWatch {
   #hostOf(key: string): HostState {
     let state = this.#hosts.get(key);
     if (state === undefined) {
-      state = { busy: false, endMs: -1, owedMs: 0, owedToRobotsMs: 0, backoff: 0, crawlDelayMs: -1, robots: 'unknown' };
+      state = { busy: false, endMs: -1, owedMs: 0, owedToRobotsMs: 0, backoff: 0, backoffBefore: 0, crawlDelayMs: -1, robots: 'unknown' };
       this.#hosts.set(key, state);
     }
     return state;

@@ -135,7 +135,10 @@ function checkLinks(
       const canonical = context.canonicalize(url);
       urlKey(canonical, key);
       const isThere =
-        keys.has(keyHex(key[0]!, key[1]!)) || context.scope.check(url, target, canonical, page.depth + 1, nowMs) !== undefined;
+        keys.has(keyHex(key[0]!, key[1]!)) ||
+        context.scope.check(url, target, canonical, page.depth + 1, nowMs) !== undefined ||
+        context.blocklist.current.matchesUrl(url, target) !== undefined ||
+        context.hooks?.admits?.(url, { depth: page.depth + 1, via: page.url, kind: 'link' }) === false;
       findings.expect(isThere, 'missing', nowMs, () => `${url}, a link of ${page.url}`);
     }
   }

@@ -11,7 +11,7 @@ export function createSimResolver(web: SimWeb, life: Incarnation, faults: Faults
     async resolve(host) {
       const { dnsFailed, dnsSlow } = faults.options;
       const found = web.resolve(host, life.time.nowMs);
-      const failing = faults.strikes('dns-failed', dnsFailed);
+      const failing = faults.message('look-up') || faults.strikes('dns-failed', dnsFailed);
       const slowMs = faults.strikes('dns-slow', dnsSlow) ? faults.random.int(SLOW_MS_MAX) : 0;
       await life.wait(found.delayMs + slowMs);
       if (failing) return { kind: 'failed', detail: 'simulated' };

@@ -9,6 +9,7 @@ import type { Config } from '../config/schema.ts';
 import { emptyTotals, type Overall, overall, type TotalsSnapshot } from '../engine/accounting.ts';
 import type { Constraint } from '../engine/binding-constraint.ts';
 import type { CoordinatorEvents, EndReport } from '../engine/coordinator.ts';
+import type { EngineHooks } from '../engine/hooks.ts';
 import type { ShardStatus } from '../engine/shard.ts';
 import type { CrawlView } from '../engine/watch.ts';
 import type { ShardStore } from '../ports/shard-store.ts';
@@ -16,7 +17,7 @@ import { parseSeed } from '../url/index.ts';
 import { CommitWatch } from './commit-watch.ts';
 import { SimMachineDisk } from './disk.ts';
 import { EventLog, type LoggedEvent } from './event-log.ts';
-import { type FaultName, type FaultOptions, Faults, NO_FAULTS } from './faults.ts';
+import { type FaultName, type FaultOptions, Faults, type Message, NO_FAULTS, type Operation } from './faults.ts';
 import { type Check, Findings } from './findings.ts';
 import { Incarnation } from './incarnation.ts';
 import { mix } from './mix.ts';
@@ -40,6 +41,10 @@ export interface SimulationOptions {
   /** Virtual time after which the crawl is ended, milliseconds; 0 (default): when it is finished. */
   readonly forMs?: number;
   readonly faults?: FaultOptions;
+  /** Text of a blocklist, put into force at a virtual millisecond; default none. */
+  readonly blocklist?: { readonly text: string; readonly atMs: number };
+  /** As of a program that runs the crawl; default none. */
+  readonly hooks?: EngineHooks;
   /** Threads of the simulated process. Default 2, at most one for each shard. */
   readonly threads?: number;
   /** Keep WARC, pages and ledger in memory: needed for kills and for the verifier. Default true. */
@@ -75,8 +80,13 @@ export interface SimulationResult {
   readonly series: readonly Sample[];
   readonly metrics: Readonly<Record<string, number>>;
   readonly faults: Partial<Record<FaultName, number>>;
-  /** Operations of storage, for failing each of them in turn. */
+  /** How the exchanges ended, by outcome; empty without output. */
+  readonly exchangeOutcomes: Readonly<Record<string, number>>;
+  /** Operations of storage, and messages, for failing each of them in turn. */
   readonly operations: number;
+  readonly messages: number;
+  /** What kind the one was that failed so. */
+  readonly failed: Operation | Message | undefined;
   readonly checked: number;
   readonly findings: Partial<Record<Check, number>>;
   readonly findingLines: readonly string[];
@@ -107,6 +117,11 @@ const RESTART_MS = 1_000;
 const STALL_MS = 40 * 86_400_000;
 const TAIL_HOSTS = 10;
 const STORAGE_FAULTS: readonly FaultName[] = ['append-failed', 'sync-failed', 'commit-failed', 'disk-full', 'operation-failed'];
+
+/** The web of a seed, as a simulation of that seed meets it. */
+export function simulatedWeb(seed: number, options: WebOptions): SimWeb {
+  return new SimWeb(mix(seed, 2), options);
+}
 
 export function runSimulation(options: SimulationOptions, parts: SimParts): Promise<SimulationResult> {
   return new Simulation(options, parts).run();
@@ -144,11 +159,13 @@ class Simulation {
     this.#faults = new Faults(options.faults ?? NO_FAULTS, parts.createRandom(mix(seed, 1)), this.#time);
     this.#stores = parts.createStores(options.checkRows ?? true);
     this.#commits = new CommitWatch(this.#time, this.#findings, this.#log);
-    const web = new SimWeb(mix(seed, 2), webOptions);
+    const web = simulatedWeb(seed, webOptions);
     const shards = config.run.shards ?? 4;
     const seeds = (config.seeds.length > 0 ? config.seeds : web.seeds(options.seedCount ?? 10)).map(parseSeed);
     this.#world = {
       config,
+      blocklist: options.blocklist,
+      hooks: options.hooks,
       seeds,
       shards,
       threads: Math.min(options.threads ?? 2, shards),
@@ -185,7 +202,11 @@ class Simulation {
     const killAtMs = this.#nextKillMs();
     for (;;) {
       const untilMs = Math.min(killAtMs, endMs, this.#healAtMs(), this.#time.nowMs + STALL_MS, FINISH_WITHIN_MS);
-      const how = await this.#time.run(untilMs, () => node.report !== undefined);
+      const how = await this.#time.run(untilMs, () => node.report !== undefined || this.#faults.powerGoes || this.#faults.processDies);
+      if (this.#faults.powerGoes || this.#faults.processDies) {
+        await this.#kill(node, this.#faults.powerGoes);
+        return undefined;
+      }
       if (how === 'over') return this.#ended(node, storageFaults);
       if (how === 'empty') return this.#giveUp('stalled', 'nothing is left to happen, and the crawl is not over');
       if (this.#time.nowMs >= FINISH_WITHIN_MS) return this.#giveUp('unfinished', 'the crawl does not come to an end');
@@ -197,7 +218,7 @@ class Simulation {
       const isHeal = this.#time.nowMs >= this.#healAtMs();
       if (isHeal) this.#healed = true;
       if (this.#time.nowMs >= killAtMs || (isHeal && this.#mustRestartToHeal())) {
-        await this.#kill(node);
+        await this.#kill(node, this.#faults.random.next() < this.#faults.options.powerCuts);
         return undefined;
       }
       if (!isHeal && this.#network.exchanges === this.#progress.exchanges && this.#time.nowMs - this.#progress.atMs >= STALL_MS)
@@ -228,9 +249,9 @@ class Simulation {
     return this.#time.nowMs + Math.ceil(-killEveryMs * Math.log(1 - this.#faults.random.next()));
   }
 
-  async #kill(node: SimNode): Promise<void> {
+  async #kill(node: SimNode, isPowerCut: boolean): Promise<void> {
     const { random, options } = this.#faults;
-    const isPowerCut = random.next() < options.powerCuts;
+    this.#faults.powerGone();
     this.#faults.fired(isPowerCut ? 'power-cut' : 'kill');
     await this.#down(
       node,
@@ -255,6 +276,9 @@ class Simulation {
       this.#world.disk.powerCut();
       this.#boot++;
     }
+    this.#time.after(downMs, () => {}); // time goes on, also when nothing else is to happen
+    // Time passes even when nothing else is left to happen.
+    this.#time.at(nowMs + downMs, () => {});
     await this.#time.run(nowMs + downMs, () => false);
     this.#stepClock();
   }
@@ -292,7 +316,7 @@ class Simulation {
   #openStore(life: Incarnation, shard: number): ShardStore {
     const { options } = this.#faults;
     const sync = (): Promise<void> => {
-      const failing = this.#faults.operation() || this.#faults.strikes('commit-failed', options.commitFailed);
+      const failing = this.#faults.operation('commit') || this.#faults.strikes('commit-failed', options.commitFailed);
       return life.wait(SYNC_MS + this.#faults.slowSyncMs(), () =>
         failing ? new Error('the log cannot be synced (simulated)') : undefined,
       );
@@ -349,7 +373,7 @@ class Simulation {
     const isWhole = reason !== 'stuck' && reason !== 'failed' && context !== undefined && (this.#options.checkRows ?? true);
     const rows = isWhole ? recount(stores, totals, context, this.#world.web, this.#findings, nowMs) : undefined;
     this.#findings.expect(this.#world.watch.openExchanges === 0, 'exchange-end', nowMs, () => 'exchanges are still open at the end');
-    this.#verify(opened.map(({ marks }) => marks));
+    const exchangeOutcomes = this.#verify(opened.map(({ marks }) => marks));
     const statuses = this.#node?.report?.statuses ?? [];
     return {
       seed: this.#options.seed,
@@ -368,7 +392,10 @@ class Simulation {
       series: this.#series.samples,
       metrics: this.#lastMetrics,
       faults: this.#faults.counts(),
+      exchangeOutcomes,
       operations: this.#faults.operations,
+      messages: this.#faults.messages,
+      failed: this.#faults.failed,
       checked: this.#findings.checked,
       findings: this.#findings.counts(),
       findingLines: this.#findings.lines(),
@@ -388,12 +415,13 @@ class Simulation {
   }
 
   /** The ledger of the whole crawl goes to the offline verifier, which knows nothing of the scheduler. */
-  #verify(marks: readonly string[]): void {
-    if (this.#options.keepOutput === false) return;
+  #verify(marks: readonly string[]): Readonly<Record<string, number>> {
+    if (this.#options.keepOutput === false) return {};
     const reader = new Incarnation(0, this.#time, this.#wall);
-    const { requests, objections } = this.#parts.verify(this.#parts.createBlobs(this.#world.disk.view(reader, '')), marks);
+    const { requests, objections, outcomes } = this.#parts.verify(this.#parts.createBlobs(this.#world.disk.view(reader, '')), marks);
     for (const text of objections) this.#findings.report('verify', this.#time.nowMs, text);
     this.#findings.passed(requests);
+    return outcomes;
   }
 }
 

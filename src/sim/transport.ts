@@ -1,6 +1,7 @@
 /**
  * Transport over the simulated web: one exchange is one or two events, at most three when a limit of time cuts it off. What arrives is what the web
- * answers for that moment; the politeness watch sees every exchange begin and end.
+ * answers for that moment; the politeness watch sees every exchange begin and end. As the real one it keeps a connection to each origin until its
+ * host gives its slot back, so that only the first exchange takes the time to connect.
  *
  * Faults: a connection that breaks off, a host that cannot be reached, a body that stalls.
  */
@@ -17,6 +18,8 @@ import type { SimWeb, WebAnswer } from './web/web.ts';
 /** A body that comes within this is delivered with its head, in one event. */
 const ONE_EVENT_MS = 50;
 const SILENT_MS = Number.POSITIVE_INFINITY;
+/** A connection idle for longer is closed. */
+const KEEP_ALIVE_MS = 30_000;
 
 export interface NetworkCounts {
   exchanges: number;
@@ -32,6 +35,8 @@ export class SimTransport implements Transport {
   readonly #watch: PolitenessWatch;
   readonly #log: EventLog;
   readonly #counts: NetworkCounts;
+  /** Origin → the connection that its last exchange left open. */
+  readonly #kept = new Map<string, { readonly address: string; readonly untilMs: number }>();
 
   constructor(web: SimWeb, life: Incarnation, faults: Faults, watch: PolitenessWatch, log: EventLog, counts: NetworkCounts) {
     this.#web = web;
@@ -47,7 +52,7 @@ export class SimTransport implements Transport {
     const colon = request.origin.indexOf('://');
     const hostKey = request.origin.slice(colon + 3);
     const facts = this.#web.hosts.find(hostKey);
-    const answer = this.#answer(request, facts, hostKey, request.origin.slice(0, colon));
+    const answer = this.#connected(request, this.#answer(request, facts, hostKey, request.origin.slice(0, colon)));
     const watched = this.#watch.begin(hostKey, facts, request.address, request.path, time.nowMs);
     this.#log.add('request', time.nowMs, hostKey, request.path, request.address);
     this.#counts.exchanges++;
@@ -55,9 +60,18 @@ export class SimTransport implements Transport {
     this.#counts.inFlightMax = Math.max(this.#counts.inFlightMax, this.#counts.inFlight);
     const exchange = new SimExchange(this.#life, request, handler, answer, (end, status) => {
       this.#ended(watched, facts, answer, end, status);
+      if (end.kind === 'done') this.#kept.set(request.origin, { address: request.address, untilMs: time.nowMs + KEEP_ALIVE_MS });
     });
     exchange.begin();
     return () => exchange.breakOff();
+  }
+
+  /** The answer over the connection that is open, if one is. */
+  #connected(request: TransportRequest, answer: WebAnswer): WebAnswer {
+    const kept = this.#kept.get(request.origin);
+    if (kept === undefined) return answer;
+    this.#kept.delete(request.origin);
+    return kept.address === request.address && kept.untilMs > this.#life.time.nowMs ? { ...answer, connectMs: 0 } : answer;
   }
 
   #answer(request: TransportRequest, facts: HostFacts | undefined, hostKey: string, scheme: string): WebAnswer {
@@ -65,6 +79,7 @@ export class SimTransport implements Transport {
     const { netReset, netUnreachable, netStall } = this.#faults.options;
     const nowMs = time.nowMs;
     if (facts === undefined || this.#faults.strikes('net-unreachable', netUnreachable)) return UNREACHABLE;
+    if (this.#faults.message('request')) return UNREACHABLE;
     const answer = this.#web.answer({
       host: facts,
       scheme,
@@ -75,7 +90,7 @@ export class SimTransport implements Transport {
       nowMs,
       epochMs: wall.offsetMs + nowMs,
     });
-    if (this.#faults.strikes('net-reset', netReset)) return { ...answer, end: 'reset' };
+    if (this.#faults.message('answer') || this.#faults.strikes('net-reset', netReset)) return { ...answer, end: 'reset' };
     if (this.#faults.strikes('net-stall', netStall)) return { ...answer, end: 'stall' };
     return answer;
   }
@@ -92,7 +107,9 @@ export class SimTransport implements Transport {
     this.#log.add('answer', nowMs, watched.hostKey, hashOfText(watched.path), status, end.kind === 'done' ? 'done' : end.code);
   }
 
-  release(): void {}
+  release(origin: string): void {
+    this.#kept.delete(origin);
+  }
 
   openConnections(): number {
     return this.#counts.inFlight;

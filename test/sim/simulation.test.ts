@@ -5,12 +5,15 @@ import { simulate } from '../../src/compose-sim.ts';
 import { NO_FAULTS } from '../../src/sim/faults.ts';
 import type { SimulationOptions, SimulationResult } from '../../src/sim/run.ts';
 import { WEB_PRESETS } from '../../src/sim/web/options.ts';
-import { faultLoop } from './fault-loop.ts';
+import { faultLoop, WAYS } from './fault-loop.ts';
 import { MINUTE, simConfig, swarmOptions, TINY_WEB } from './swarm-options.ts';
 
 /** Hosts that answer, so that no run waits for hours of virtual time. */
 const WEB = { ...TINY_WEB, sites: 6, hosts: {}, pages: { missing: 0.05, redirect: 0.05, 'near-copy': 0.05 } };
 const BASE: SimulationOptions = { config: simConfig({ run: { shards: 2 } }), web: WEB, seed: 11, seedCount: 2 };
+
+/** Every place is tried by `node test/sim/fault-loop.ts`. */
+const LOOP_STEP = 89;
 
 function assertClean(result: SimulationResult): void {
   assert.deepEqual(result.findingLines, [], `seed ${result.seed}`);
@@ -87,11 +90,15 @@ describe('a simulated crawl', () => {
 });
 
 describe('the fault loop', () => {
-  it('ends with the same URLs whichever operation of storage failed (R-D2)', async () => {
-    const { tried, failures } = await faultLoop(3, 101);
-    assert.deepEqual(failures, []);
-    assert.ok(tried >= 3, `${tried} operations failed in turn`);
-  });
+  for (const way of WAYS) {
+    it(`ends with the same URLs whichever operation or message fails: ${way} (R-D2)`, async (t) => {
+      const { places, tried, failures } = await faultLoop(way, 3, LOOP_STEP);
+      t.diagnostic(`${JSON.stringify(tried)} of ${places}`);
+      assert.deepEqual(failures, []);
+      const count = Object.values(tried).reduce((sum, n) => sum + n, 0);
+      assert.ok(count >= 3, `${count} of ${places} places were tried`);
+    });
+  }
 });
 
 describe('what seeds have found', () => {
@@ -103,6 +110,15 @@ describe('what seeds have found', () => {
     assert.ok((result.faults['net-stall'] ?? 0) + (result.faults['net-reset'] ?? 0) > 0);
     assert.ok((result.overall.dropped['robots-disallowed'] ?? 0) > 0);
     assert.equal(result.overall.fetched['ok'] ?? 0, 0);
+    assertClean(result);
+  });
+
+  it('seed 241: a host of two addresses leaves one that is owed its delay, and is killed: the address is owed it all the same (R-C2)', async () => {
+    const config = simConfig({ run: { shards: 2 }, politeness: { delay: 500, addressDelay: 6_000 } });
+    const web = { ...WEB, ipv6: 1, shared: { share: 0, addresses: 1, skew: 1 }, cdn: { share: 0, addresses: 1 } };
+    const faults = { ...NO_FAULTS, untilMs: 10 * MINUTE, killEveryMs: 8_000, downMsMax: 500 };
+    const result = await simulate({ ...BASE, config, web, faults });
+    assert.ok(result.starts > 10, `${result.starts} starts`);
     assertClean(result);
   });
 });

@@ -34,6 +34,9 @@ export const TINY_WEB: WebOptions = {
   words: { median: 70, sigma: 0.4 },
 };
 
+/** Some URLs, which are not admitted; and a part of the addresses, whose hosts' URLs are dropped when their names have been looked up. */
+const BLOCKLIST = '/7$/\n21.0.0.0/8\n';
+
 export function swarmOptions(seed: number): SimulationOptions {
   const random = createRandom(seed * 7 + 3);
   const on = (share = 0.5): boolean => random.next() < share;
@@ -68,7 +71,13 @@ export function swarmOptions(seed: number): SimulationOptions {
       ...(on(0.15) ? { maxQueuedPerHost: 3 + random.int(10) } : {}),
     },
     fetch: { ...(on(0.3) ? { connections: 3 + random.int(6) } : {}), ...(on(0.3) ? { maxLinks: 5 + random.int(20) } : {}) },
-    scope: { mode: 'web', ...(on(0.2) ? { maxDepth: 2 + random.int(4) } : {}), ...(on(0.15) ? { maxSubdomains: 1 + random.int(2) } : {}) },
+    scope: {
+      mode: on(0.85) ? 'web' : 'domain',
+      ...(on(0.2) ? { maxDepth: 2 + random.int(4) } : {}),
+      ...(on(0.15) ? { maxSubdomains: 1 + random.int(2) } : {}),
+      ...(on(0.1) ? { exclude: ['/[^/?]*[02468][^/?]*$'] } : {}),
+      ...(on(0.1) ? { include: ['(/|[0-7])([?&]utm_source=site)?$'] } : {}),
+    },
     output: { warc: on(0.7), pages: on(0.8), ...(on(0.3) ? { warcSize: 20_000 } : {}) },
     dedup: { nearDuplicates: on() ? 'skip' : 'keep' },
     run: {
@@ -78,7 +87,16 @@ export function swarmOptions(seed: number): SimulationOptions {
     },
     ...(on(0.15) ? { limits: { maxPages: 5 + random.int(60) } } : {}),
   });
-  return { config, web, seed, seedCount: 1 + random.int(4), threads: 1 + random.int(3), faults: swarmFaults(random, on) };
+  return {
+    config,
+    web,
+    seed,
+    seedCount: 1 + random.int(4),
+    threads: 1 + random.int(3),
+    faults: swarmFaults(random, on),
+    ...(on(0.15) ? { blocklist: { text: BLOCKLIST, atMs: on() ? 0 : random.int(5 * MINUTE) } } : {}),
+    ...(on(0.1) ? { hooks: { handlers: [], admits: (url: string) => !url.includes('5') } } : {}),
+  };
 }
 
 function swarmFaults(random: { int(below: number): number }, on: (share?: number) => boolean): FaultOptions {
@@ -90,11 +108,14 @@ function swarmFaults(random: { int(below: number): number }, on: (share?: number
     downMsMax: on(0.8) ? 60_000 : 6 * 3_600_000,
     killEveryMs: on(0.6) ? 5_000 + random.int(200_000) : 0,
     powerCuts: on() ? 0.5 : 0,
-    appendFailed: storage && on() ? 0.001 : 0,
-    syncFailed: storage && on() ? 0.002 : 0,
+    powerCutAtOperation: on(0.3) ? 0.002 : 0,
+    failMessage: on(0.3) ? 1 + random.int(400) : 0,
+    failOperation: on(0.3) ? 1 + random.int(400) : 0,
+    appendFailed: storage && on() ? 0.003 : 0,
+    syncFailed: storage && on() ? 0.004 : 0,
     syncSlow: storage && on() ? 0.1 : 0,
     commitFailed: storage && on() ? 0.004 : 0,
-    diskFull: storage && on() ? 0.001 : 0,
+    diskFull: storage && on() ? 0.003 : 0,
     diskLow: storage && on() ? 0.02 : 0,
     linkSlow: network && on() ? 0.2 : 0,
     linkLost: network && on() ? 0.03 : 0,

@@ -191,7 +191,7 @@ export class SimPages {
         const { month } = place;
         const link = (m: number): string =>
           `<a href="/calendar/${String(Math.floor(m / 12) % MONTHS).padStart(4, '0')}/${String((m % 12) + 1).padStart(2, '0')}/">`;
-        return `<title>Month ${month}</title>${link(month + 1)}next</a>${link(Math.max(0, month - 1))}before</a>`;
+        return `<title>Month ${month}</title>${link(month + 1)}next</a>${link(Math.max(0, month - 1))}before</a>${link(month + 60)}in five years</a>`;
       }
       case 'deeper':
         return `<title>Deeper ${path.length}</title><a href="deeper/again/">deeper</a>`;
