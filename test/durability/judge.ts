@@ -108,11 +108,14 @@ export function judgeKills(evidence: KillEvidence): KillJudgement {
   };
 }
 
-/** What ended before this may not be asked for again: two planned intervals, or two real ones of the slowest shard when the machine is busy. */
+/**
+ * What ended before this may not be asked for again: two planned intervals, or two real ones of the slowest shard when the machine is busy. An answer
+ * that ended just before a commit was told may not have been read when that commit was made.
+ */
 function safeBeforeMs(kill: Kill, evidence: KillEvidence): number {
   const planned = kill.sentMs - COMMITS_AT_RISK * evidence.commitIntervalMs;
   const real = Array.from({ length: evidence.shards }, (_, shard) => kill.commitsMs[shard]?.at(-COMMITS_AT_RISK) ?? kill.bornMs);
-  return Math.min(planned, ...real);
+  return Math.min(planned, Math.min(...real) - KNOWN_MS);
 }
 
 function judgeRepeats(log: AccessLog, evidence: KillEvidence) {

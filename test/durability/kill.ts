@@ -45,7 +45,10 @@ export interface KillCrawlOptions {
   readonly eventsMin?: number;
   /** Shards of the crawl; default as the product has it. */
   readonly shards?: number;
-  readonly onKill?: (kill: Kill, number: number) => void;
+  /** Awaited before anything else looks at what the crawl left. */
+  readonly onKill?: (kill: Kill, number: number) => void | Promise<void>;
+  /** Whether `portolan verify` looks at the end; by default only when the program is the product itself. */
+  readonly verify?: boolean;
 }
 
 export interface KillCrawlResult extends KillJudgement {
@@ -115,7 +118,7 @@ async function killUntilDone(options: KillCrawlOptions, web: KillWeb, port: numb
         complaints.push(`life ${lives + 1}: the crawler ended with ${life.end.code ?? life.end.signal}: ${life.complaints}`);
     } else {
       kills.push(life.kill);
-      options.onKill?.(life.kill, kills.length);
+      await options.onKill?.(life.kill, kills.length);
     }
     const complaint = await complaintOfRecount(program, out, life.begun || done);
     if (complaint !== undefined) statusChecks++;
@@ -130,7 +133,7 @@ async function killUntilDone(options: KillCrawlOptions, web: KillWeb, port: numb
     complaints.push(...(await warc.atEnd()));
     complaints.push(...(await complaintsOfNoMore(crawl, logFile)));
   }
-  if (options.program === undefined) complaints.push(...(await complaintsOfVerify(out)));
+  if (options.verify ?? options.program === undefined) complaints.push(...(await complaintsOfVerify(out)));
   writeFileSync(join(options.dir, 'kills.json'), JSON.stringify(kills, null, 1));
   await sleep(100); // the server notices closed connections
   const crawlDelayMs = web.crawlDelayMs(port);

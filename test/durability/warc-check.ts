@@ -87,6 +87,7 @@ export class WarcCheck {
     const to = Math.min(upTo, all.length);
     if (upTo !== Number.POSITIVE_INFINITY && to < upTo) return [`${name} has ${all.length} bytes, the last commit says ${upTo}`];
     if (to === from) return [];
+    if (to < from) return [`${name} has ${all.length} bytes, and had ${from} that were committed`];
     const finding = await readRecords(all.subarray(from, to));
     if (finding !== '') return [`${name} from ${from} to ${to}: ${finding}`];
     this.#good.set(name, to);

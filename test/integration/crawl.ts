@@ -51,6 +51,8 @@ export interface Row {
 
 export interface Report {
   readonly reason: string;
+  /** ISO 8601. */
+  readonly endedAt: string;
   readonly found: number;
   readonly known: number;
   readonly rejected: Readonly<Record<string, number>>;
@@ -236,6 +238,7 @@ export function readRows(out: string): readonly Row[] {
 const NO_REPORT: Report = {
   ...{
     reason: '',
+    endedAt: '',
     found: 0,
     known: 0,
     rejected: {},

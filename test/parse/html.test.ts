@@ -252,6 +252,22 @@ test('main text survives a landmark that is never closed', () => {
   assert.equal(mainOf(parsePage('<nav>one')), 'one');
 });
 
+test('main text alone keeps its white space, and has the words it has when folded', () => {
+  for (const html of [
+    'a  b\n<p> c<i>d</i> e&nbsp; &amp;f ',
+    '<nav>n</nav> \n <footer>c</footer>',
+    ' <nav>n</nav> a <aside> </aside>b',
+    '',
+  ]) {
+    const words = (text: string): string =>
+      text
+        .trim()
+        .split(/[\s\u00a0]+/)
+        .join(' ');
+    assert.equal(words(mainOf(parsePage(html, { text: 'main' }))), words(mainOf(parsePage(html))), html);
+  }
+});
+
 test('main text is the same whether all text is asked for or not, and none comes unasked', () => {
   const html = '<nav>n</nav>a<p>b<footer>c</footer>';
   const main = parsePage(html, { text: 'main' });

@@ -30,6 +30,8 @@ export interface WebRequest {
   readonly headers: IncomingMessage['headers'];
   /** How often this path of this host has been asked for, this time included. */
   readonly nth: number;
+  /** Number of the request on its connection, from 1. */
+  readonly nthOnConnection: number;
   /** host:port of this server, for absolute links. */
   readonly authority: string;
 }
@@ -127,7 +129,8 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
       if (--open === 0) for (const wake of waiting.splice(0)) wake();
     });
     const host = byName.get(name);
-    const reply = replyOf(host, { path, host: hostHeader, headers: request.headers, nth, authority: `${name}:${port}` });
+    const asked = { path, host: hostHeader, headers: request.headers, nth, nthOnConnection: place.nth, authority: `${name}:${port}` };
+    const reply = replyOf(host, asked);
     const delayMs = reply.delayMs ?? host?.delayMs ?? 0;
     if (delayMs === 0) send(response, request.socket, reply, sent);
     else setTimeout(() => send(response, request.socket, reply, sent), delayMs).unref();
