@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests and benchmarks need beside Node and npm packages, on Debian and Ubuntu, when it is missing:
 #   nginx-light (the webs), unbound (the name server), wget2 (the crawler that the benchmark compares with), time (CPU of a process tree),
-#   chromium (looks at report.html), gcc with the C library's headers (the layer under a process that takes away what was not synced).
+#   chromium (looks at report.html), strace (fails and delays system calls), gcc with the C library's headers (the layer under a process that takes away what was not synced).
 # Quiet; the package lists are fetched only when a package is not found without. Run as root, or with sudo at hand.
 #   scripts/install-debian.sh [PACKAGE…]      only these
 set -eu
@@ -16,7 +16,7 @@ command_of() { # the program by which a package is known to be there, or a file 
 }
 
 PATH=$PATH:/usr/sbin:/sbin
-[ $# -gt 0 ] || set -- nginx-light unbound wget2 time chromium gcc libc6-dev
+[ $# -gt 0 ] || set -- nginx-light unbound wget2 time chromium strace gcc libc6-dev
 missing=
 for package in "$@"; do
   place=$(command_of "$package")

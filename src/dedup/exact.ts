@@ -3,5 +3,5 @@ import { hash } from 'node:crypto';
 
 /** SHA-256 of the decoded body, 32 bytes. Empty bodies all have the same: ask `exactEligible` before believing it. */
 export function contentHash(bytes: Uint8Array): Buffer {
-  return hash('sha256', bytes, 'buffer');
+  return Buffer.from(hash('sha256', bytes, 'binary'), 'latin1'); // out of Node's pool, not memory of its own
 }

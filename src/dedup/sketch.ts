@@ -29,11 +29,11 @@ export class SketchBins {
   }
 
   sketch(): Buffer {
-    const bytes = Buffer.alloc(SKETCH_BINS);
+    const bytes = Buffer.allocUnsafe(SKETCH_BINS);
     for (let bin = 0; bin < SKETCH_BINS; bin++) {
       const least = this.#least[bin]!;
       // A least hash is small, so its low bits are the ones that tell.
-      if (least !== UNUSED) bytes[bin] = 1 + (least % VALUES);
+      bytes[bin] = least === UNUSED ? 0 : 1 + (least % VALUES);
     }
     return bytes;
   }

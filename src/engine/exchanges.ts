@@ -9,7 +9,6 @@ import type { OutcomeCode } from '../core/reasons.ts';
 import type { QueueEntry } from '../core/records.ts';
 import type { EpochMs } from '../core/time.ts';
 import { type ExchangeRequest, type ExchangeResult, runExchange } from '../fetch/exchange.ts';
-import { GzipInflater } from '../fetch/gzip-inflater.ts';
 import type { HeaderList } from '../fetch/headers.ts';
 import type { Frontier, HostMemory, Lease } from '../frontier/frontier.ts';
 import { PEER_IS_ADDRESS } from '../output/politeness-ledger.ts';
@@ -55,8 +54,6 @@ export class Exchanges {
   readonly #unwritten: Unwritten;
   readonly #activity: Activity;
   readonly #firstLease: number;
-  /** Of pages: a page has been dealt with before the next exchange ends, a robots.txt may be kept. */
-  readonly #inflater = new GzipInflater();
   readonly #aborts = new Map<number, () => void>();
   readonly #open = new Map<number, OpenRequest>();
 
@@ -126,7 +123,6 @@ export class Exchanges {
         totalTimeoutMs: fetch.totalTimeout,
       },
       accept: task.what === 'robots' || task.entry.kind === 'asset' ? () => true : (type) => isWantedType(fetch.accept, type),
-      inflater: task.what === 'page' ? this.#inflater : undefined,
     };
   }
 

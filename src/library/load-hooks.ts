@@ -112,8 +112,7 @@ function mediaHandler(handler: PageHandler, notice: (text: string) => void): Med
 }
 
 function handledPage(page: HandlerInput) {
-  const { contentTypeHeader, mediaType } = page;
-  const bytes = Uint8Array.from(page.bytes); // the program may keep them, the crawler uses its own again
+  const { bytes, contentTypeHeader, mediaType } = page;
   return { bytes, contentType: contentTypeHeader, mediaType, text: () => decodeBody(bytes, contentTypeHeader).text };
 }
 

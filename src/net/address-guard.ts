@@ -85,6 +85,8 @@ export function isIpLiteral(host: string): string | undefined {
  * machine has a whole /64; an IPv6 address that carries IPv4 counts as that. Text that is no address is its own key.
  */
 export function addressKey(address: string): string {
+  // Strict dotted form is what ipv4Text gives, and other text without a colon is no address.
+  if (!address.includes(':')) return address;
   const groups = parseAddress(address);
   if (groups === undefined) return address;
   const carried = carriedIpv4(groups)?.ipv4.at(-1);

@@ -3,6 +3,7 @@
  *
  * Invariant: the text never starts or ends with a separator and never has two in a row; between two blocks stands \n, between two words
  * a space. Controls and U+00A0 count as white space. Parts of the text can be marked as outside the main text.
+ * Unfolded, for who only wants the words: white space within a write stays as it is, and the invariant holds for separators alone.
  */
 import { copyUnits, roomFor, stringOf } from './units.ts';
 
@@ -18,11 +19,13 @@ export class FoldedText {
   #decoded: Uint16Array = new Uint16Array(0);
   #length = 0;
   #separator = NO_SEPARATOR;
+  #isFolding = true;
   /** Starts and ends of the parts that are outside the main text, in turn. */
   readonly #gaps: number[] = [];
 
   /** Starts a text of at most `capacity` units. */
-  reset(capacity: number): void {
+  reset(capacity: number, isFolding = true): void {
+    this.#isFolding = isFolding;
     this.#units = roomFor(this.#units, capacity + 1);
     this.#length = 0;
     this.#separator = NO_SEPARATOR;
@@ -45,8 +48,23 @@ export class FoldedText {
     this.write(this.#decoded, 0, text.length);
   }
 
-  /** Writes units [start, end) of `source`. The loop has no branch inside: words are short, and each end of one would be mispredicted. */
+  /** Writes units [start, end) of `source`. */
   write(source: Uint16Array, start: number, end: number): void {
+    if (this.#isFolding) this.#fold(source, start, end);
+    else if (start < end) this.#copy(source, start, end);
+  }
+
+  #copy(source: Uint16Array, start: number, end: number): void {
+    const target = this.#units;
+    let length = this.#length;
+    if (length > 0 && this.#separator !== NO_SEPARATOR) target[length++] = this.#separator;
+    for (let i = start; i < end; i++) target[length++] = source[i]!;
+    this.#separator = NO_SEPARATOR;
+    this.#length = length;
+  }
+
+  /** The loop has no branch inside: words are short, and each end of one would be mispredicted. */
+  #fold(source: Uint16Array, start: number, end: number): void {
     const target = this.#units;
     let length = this.#length;
     let wasFolded = 0;
@@ -114,8 +132,14 @@ export class FoldedText {
       }
       from = gaps[g + 1] ?? this.#length;
     }
-    return length === 0 ? this.#units.subarray(0, this.#length) : this.#main.subarray(0, length);
+    return hasWords(this.#main, length) ? this.#main.subarray(0, length) : this.#units.subarray(0, this.#length);
   }
+}
+
+/** Whether one of the first `length` units is no white space. */
+function hasWords(units: Uint16Array, length: number): boolean {
+  for (let i = 0; i < length; i++) if (FOLDS[units[i]!] === 0) return true;
+  return false;
 }
 
 function isSeparator(unit: number | undefined): boolean {

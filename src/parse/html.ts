@@ -139,7 +139,8 @@ export class HtmlParser {
     this.#robotsNames = options.robotsNames;
     this.#isXhtml = options.syntax === 'xhtml';
     this.#wantsText = options.text !== 'none';
-    if (this.#wantsText) this.#text.reset(html.length);
+    // The words of the main text alone need no folding, which costs as much as the rest of the scan.
+    if (this.#wantsText) this.#text.reset(html.length, options.text === 'both' || options.anchorText === true);
     this.#mainText.reset();
     this.#foreign.reset();
     this.#templateDepth = 0;

@@ -49,7 +49,8 @@ export interface ParsedPage {
   /** Visible text, white space folded, blocks separated by \n; '' when not asked for. */
   readonly text: string;
   /**
-   * Text without navigation, page header and footer, asides and form controls, as UTF-16 code units; none when not asked for. The array may be
+   * Text without navigation, page header and footer, asides and form controls, as UTF-16 code units; none when not asked for. White space is folded only
+   * where `text` or the texts of links are asked for too. The array may be
    * the handler's own buffer, which its next page overwrites.
    */
   readonly mainText: Readonly<Uint16Array>;

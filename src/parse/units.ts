@@ -12,9 +12,12 @@ export function roomFor(kept: Uint16Array, capacity: number): Uint16Array {
   return new Uint16Array(Math.max(capacity, 1 << 16));
 }
 
+/** Up to so many units a loop is faster than the call. */
+const SHORT_UNITS = 128;
+
 /** Copies all of `text` to the start of `target`, which has room for it. */
 export function copyUnits(text: string, target: Uint16Array): void {
-  if (IS_LITTLE_ENDIAN) bytesOf(target).write(text, 'utf16le');
+  if (IS_LITTLE_ENDIAN && text.length > SHORT_UNITS) bytesOf(target).write(text, 'utf16le');
   else for (let i = 0; i < text.length; i++) target[i] = text.charCodeAt(i);
 }
 

@@ -71,14 +71,19 @@ export const MUTANTS: readonly Mutant[] = [
     'FAULT_PAUSE_MAX_MS) * (1 + 0.25 * jitter)',
     'FAULT_PAUSE_MAX_MS) * 0.9 * (1 + 0.25 * jitter)',
   ),
-  many('the address delay is a tenth shorter', EXCHANGES, 'now + rules.addressDelayMs);', 'now + rules.addressDelayMs * 0.9);'),
+  many(
+    'the address delay is a tenth shorter',
+    EXCHANGES,
+    'nextMs = now + rules.addressDelayMs;',
+    'nextMs = now + rules.addressDelayMs * 0.9;',
+  ),
   many(
     'the gap is counted from the start of an exchange',
     EXCHANGES,
     'record.lastEndMs = now;',
     'record.lastEndMs = now - result.durationMs;',
   ),
-  many('the address gate is off', GATE, 'if (value < 0n) return nowEpochMs + HELD_POLL_MS;', "if (value < 0n) return 'held';"),
+  many('the address gate is off', GATE, 'if (value < 0n) return nowEpochMs + heldPollMs;', "if (value < 0n) return 'held';"),
   many(
     'the address gate is released when the request leaves',
     EXCHANGES,

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { decodeBody } from '../../src/fetch/content-coding.ts';
-import { GzipInflater } from '../../src/fetch/gzip-inflater.ts';
 
 const LIMITS = { maxBodyBytes: 1_000_000, maxWireBytes: 1_000_000 };
 const CODERS: Record<string, (bytes: Uint8Array) => Buffer> = {
@@ -115,36 +114,4 @@ test('R-I2 a zstd frame that wants a window over 8 MB is refused before the memo
   const params = { [zlib.constants.ZSTD_c_windowLog]: 27, [zlib.constants.ZSTD_c_compressionLevel]: 1 };
   const wide = zlib.zstdCompressSync(Buffer.alloc(20_000_000), { params, pledgedSrcSize: 20_000_000 });
   assert.equal(decodeBody(wide, ['zstd'], true, { maxBodyBytes: 30_000_000, maxWireBytes: 1_000_000 }).state, 'damaged');
-});
-
-test('R-I2 an inflater that is used again gives what a new one gives, whatever came before', () => {
-  const inflater = new GzipInflater();
-  const whole = fc.uint8Array({ minLength: 1, maxLength: 3_000 }).map((bytes) => zlib.gzipSync(bytes));
-  const body = fc.oneof(
-    whole,
-    fc.tuple(whole, whole).map((members) => Buffer.concat(members)),
-    fc.tuple(whole, fc.uint8Array({ minLength: 1, maxLength: 20 })).map((parts) => Buffer.concat(parts)),
-    fc.tuple(whole, fc.nat()).map(([bytes, cut]) => bytes.subarray(0, cut % bytes.length)),
-    fc.tuple(whole, fc.nat()).map(([bytes, at]) => bytes.map((byte, index) => (index === at % bytes.length ? byte ^ 0x55 : byte))),
-  );
-  fc.assert(
-    fc.property(fc.array(body, { minLength: 1, maxLength: 6 }), fc.constantFrom(100, 1_000_000), (bodies, maxBodyBytes) => {
-      for (const bytes of bodies) {
-        const limits = { ...LIMITS, maxBodyBytes };
-        const expected = decodeBody(bytes, ['gzip'], true, limits);
-        const decoded = decodeBody(bytes, ['gzip'], true, limits, inflater);
-        assert.deepEqual([decoded.state, Buffer.from(decoded.bytes)], [expected.state, Buffer.from(expected.bytes)]);
-      }
-    }),
-  );
-});
-
-test('this Node has what an inflater drives: whole bodies are inflated into its one buffer', () => {
-  const inflater = new GzipInflater();
-  const [one, other] = [inflater.inflate(zlib.gzipSync('one'), 1_000), inflater.inflate(zlib.gzipSync('other'), 1_000)];
-  assert.equal(String(other), 'other');
-  assert.equal(one?.buffer, other?.buffer);
-  assert.equal(inflater.inflate(zlib.gzipSync('other'), 4), undefined);
-  assert.equal(inflater.inflate(zlib.gzipSync('other').fill(0, 12, 16), 1_000), undefined);
-  assert.equal(String(inflater.inflate(zlib.gzipSync('again'), 1_000)), 'again');
 });
