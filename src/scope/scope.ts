@@ -117,7 +117,7 @@ class ConfiguredScope implements Scope {
           ? `${this.#area.words}, and scope.include ${firstMatch(this.#include, url)} matches`
           : this.#area.words;
       case 'url-too-long':
-        return `the URL has ${counted(url.length, 'byte')}, scope.maxUrlBytes is ${options.maxUrlBytes}`;
+        return `the URL has ${url.length} bytes, scope.maxUrlBytes is ${options.maxUrlBytes}`;
       case 'out-of-scope':
         return `${parts.hostKey}${options.mode === 'prefix' ? parts.pathQuery : ''} is not in ${this.#area.words}`;
       case 'excluded':
