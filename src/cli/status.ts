@@ -20,14 +20,16 @@ export async function status(
   const code = flags.recount === true ? await recount(dir, crawl.meta.shards, isJson) : EXIT.finished;
   if (flags.hosts !== undefined) await hosts(crawl, flags.hosts, isJson);
   if (flags.hosts !== undefined || flags.recount === true) return code;
-  const all = overall([emptyTotals(), ...Array.from(crawl.readers(), totalsOf)]);
+  const all = overall(Array.from({ length: crawl.meta.shards }, (_, shard) => totalsOf(crawl.reader(shard))));
+  crawl.close();
   if (isJson) process.stdout.write(`${JSON.stringify(all)}\n`);
   else process.stdout.write(`${describe(all)}\n`);
   return all.unaccounted === 0 ? EXIT.finished : EXIT.unaccounted;
 }
 
-function totalsOf({ totals }: ShardReader): TotalsSnapshot {
-  return totals === '' ? emptyTotals() : (JSON.parse(totals) as TotalsSnapshot);
+/** What a shard was sent stands under the numbers of the senders, so one that was never opened keeps its place. */
+function totalsOf(reader: ShardReader | undefined): TotalsSnapshot {
+  return reader === undefined || reader.totals === '' ? emptyTotals() : (JSON.parse(reader.totals) as TotalsSnapshot);
 }
 
 async function hosts(crawl: CrawlDir, wanted: string | true, json: boolean): Promise<void> {
