@@ -88,7 +88,7 @@ export const MUTANTS: readonly Mutant[] = [
     'the address gate is released when the request leaves',
     EXCHANGES,
     'this.#activity.exchangeBegun();',
-    'this.#activity.exchangeBegun();\n    this.#env.ports.gate.release(addressKey(task.address), clock.nowEpochMs());',
+    'this.#activity.exchangeBegun();\n    this.#env.ports.gate.release(gateKey(this.#env.context.hostRules.of(task.memory.record.key), task.memory.record.key, task.address), clock.nowEpochMs());',
   ),
   many(
     'a host has two requests in flight',
@@ -306,9 +306,9 @@ function site(name: string, address: string, paths: readonly string[], rest: Par
   return { name, address, page: (request) => page(`${name} ${request.path}`, request.path === '/' ? paths : []), ...rest };
 }
 
-/** The first page, and one that is likely to come after the kill, at the first attempt. */
+/** The first page, and one of many at the first attempt: what waits beside it is asked for as soon as the pause is over. */
 function once(request: WebRequest): boolean {
-  return request.nth === 1 && (request.path === '/' || request.path === '/p1');
+  return request.nth === 1 && ['/', '/p1', '/p4'].includes(request.path);
 }
 
 /** One host for each rule that may be broken. */
@@ -323,11 +323,11 @@ function manyHosts(): readonly WebHost[] {
     site('told.test', '127.42.0.4', ['/closed/a', '/closed/open/b', '/c', '/d.pdf', '/e', '/a-secret.html', '/f'], {
       robots: `${own}Crawl-delay: 2.5\n`,
     }),
-    site('busy.test', '127.42.0.5', numbered(2), {
-      page: (request) => (once(request) ? unavailable() : page('busy', request.path === '/' ? numbered(2) : [])),
+    site('busy.test', '127.42.0.5', numbered(6), {
+      page: (request) => (once(request) ? unavailable() : page('busy', request.path === '/' ? numbered(6) : [])),
     }),
-    site('later.test', '127.42.0.6', numbered(2), {
-      page: (request) => (once(request) ? unavailable('3', 429) : page('later', request.path === '/' ? numbered(2) : [])),
+    site('later.test', '127.42.0.6', numbered(6), {
+      page: (request) => (once(request) ? unavailable('3', 429) : page('later', request.path === '/' ? numbered(6) : [])),
     }),
     site('flaky.test', '127.42.0.7', numbered(3), {
       robots: (request) => (request.nth === 1 ? { status: 500, body: 'no' } : { body: 'User-agent: *\nDisallow: /p1\n' }),
