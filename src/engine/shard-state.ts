@@ -4,7 +4,6 @@
  * Invariant: each piece has one owner of its private fields, and the parts that move URLs along are handed the pieces they name. Nothing here
  * is brought up to the outside world yet: lost output and debts are restore.ts.
  */
-
 import type { Config } from '../config/schema.ts';
 import { counted } from '../core/counted.ts';
 import { PortolanError } from '../core/errors.ts';

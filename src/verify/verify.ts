@@ -4,7 +4,7 @@
  * It needs nothing but the ledger's files. What the state says of their length may be handed in: then bytes missing at the very end are
  * found, too. Nothing of the crawler's scheduler, robots parser or address guard is used: a defect there cannot hide itself.
  * Memory: about 900 bytes for each host with an address and a robots.txt of its own, 64 MiB of parsed rules at most, and a window of 1 MiB for
- * each shard. Requests cost time only, about 15 µs each.
+ * each shard. Requests cost time only, about 15 µs each. The files are read twice: first for the order of the boots, by their headers alone.
  */
 import type { LedgerPrior } from '../output/politeness-ledger.ts';
 import { type Finding, Findings, UNDECIDABLES, type Undecidable, VIOLATIONS, type Violation } from './findings.ts';
