@@ -9,6 +9,7 @@ import type { OutcomeCode } from '../core/reasons.ts';
 import type { QueueEntry } from '../core/records.ts';
 import type { EpochMs } from '../core/time.ts';
 import { type ExchangeRequest, type ExchangeResult, runExchange } from '../fetch/exchange.ts';
+import { BodyGunzip } from '../fetch/gunzip.ts';
 import type { HeaderList } from '../fetch/headers.ts';
 import type { Frontier, HostMemory, Lease } from '../frontier/frontier.ts';
 import { PEER_IS_ADDRESS } from '../output/politeness-ledger.ts';
@@ -56,6 +57,7 @@ export class Exchanges {
   readonly #firstLease: number;
   readonly #aborts = new Map<number, () => void>();
   readonly #open = new Map<number, OpenRequest>();
+  readonly #gunzip = new BodyGunzip();
 
   constructor(env: ShardEnv, state: Pick<ShardState, 'opened' | 'frontier' | 'totals' | 'output' | 'unwritten' | 'activity'>, loop: Loop) {
     this.#env = env;
@@ -122,6 +124,7 @@ export class Exchanges {
         stallTimeoutMs: fetch.stallTimeout,
         totalTimeoutMs: fetch.totalTimeout,
       },
+      gunzip: task.what === 'robots' ? undefined : this.#gunzip,
       accept: task.what === 'robots' || task.entry.kind === 'asset' ? () => true : (type) => isWantedType(fetch.accept, type),
     };
   }

@@ -23,6 +23,11 @@ export interface DecodeLimits {
   readonly maxWireBytes: number;
 }
 
+/** Inflates a gzip body that is whole and in order, all of it; undefined for any other (gunzip.ts). */
+export interface QuickGunzip {
+  all(body: Uint8Array, maxBytes: number): Uint8Array | undefined;
+}
+
 type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
 
 /** Nearly every coded page. */
@@ -52,11 +57,21 @@ export function isCoded(values: readonly string[]): boolean {
 
 /**
  * Decodes a body. `values` are those of Content-Encoding; `isWhole` is false when the body was cut or broken off on the wire, so that an
- * early end of the stream is no surprise.
+ * early end of the stream is no surprise. `quick` is asked first about gzip.
  */
-export function decodeBody(body: Uint8Array, values: readonly string[], isWhole: boolean, limits: DecodeLimits): Decoded {
+export function decodeBody(
+  body: Uint8Array,
+  values: readonly string[],
+  isWhole: boolean,
+  limits: DecodeLimits,
+  quick?: QuickGunzip,
+): Decoded {
   const codings = values.length === 0 ? [] : parseCodings(values);
   if (body.length === 0) return { bytes: body, state: 'whole', detail: '' };
+  if (quick !== undefined && codings === GZIP_ALONE && isWhole && isGzip(body)) {
+    const bytes = quick.all(body, limits.maxBodyBytes);
+    if (bytes !== undefined) return { bytes, state: 'whole', detail: '' };
+  }
   if (codings.length > CODINGS_MAX) return damaged(`${codings.length} content codings`);
   let result: Decoded = { bytes: body, state: 'whole', detail: '' };
   for (let index = codings.length - 1; index >= 0; index -= 1) {
@@ -92,7 +107,7 @@ function toCoding(token: string): Coding | undefined {
 function decodeOne(bytes: Uint8Array, coding: Coding | undefined, isWhole: boolean, cap: number): Decoded {
   switch (coding) {
     case 'gzip':
-      if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return { bytes, state: 'whole', detail: '' };
+      if (!isGzip(bytes)) return { bytes, state: 'whole', detail: '' };
       return decodeGzip(bytes, isWhole, cap);
     case 'deflate':
       return orPlain(bytes, decodeDeflate(bytes, isWhole, cap));
@@ -103,6 +118,11 @@ function decodeOne(bytes: Uint8Array, coding: Coding | undefined, isWhole: boole
     case undefined:
       return orPlain(bytes, damaged('the content coding is not supported'));
   }
+}
+
+/** RFC 1952 section 2.3.1. */
+function isGzip(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
 /** What zlib has for one format: a bounded call that gives all or throws, and the engine behind it for the first `cap` bytes of more. */

@@ -12,7 +12,7 @@ import type { OutcomeCode } from '../core/reasons.ts';
 import type { EpochMs, MonoMs } from '../core/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Transport, TransportEnd, TransportHandler } from '../ports/transport.ts';
-import type { Decoded } from './content-coding.ts';
+import type { Decoded, QuickGunzip } from './content-coding.ts';
 import { decodeBody, isCoded } from './content-coding.ts';
 import type { HeaderList } from './headers.ts';
 import { HeaderView, locationText, mediaTypeOf } from './headers.ts';
@@ -47,6 +47,8 @@ export interface ExchangeRequest {
   readonly limits: ExchangeLimits;
   /** Judges the media type of a 2xx answer: type/subtype in lower case, or empty when the server names none. */
   readonly accept: (mediaType: string) => boolean;
+  /** Kept between exchanges: spares most gzip bodies an engine of their own. */
+  readonly gunzip?: QuickGunzip | undefined;
 }
 
 export interface ExchangeResult {
@@ -255,7 +257,7 @@ class Exchange implements TransportHandler {
     const isWhole = broken === undefined;
     if (broken !== undefined && broken.truncated !== 'length' && this.#wireBytes === 0)
       return verdict(broken.outcome, { detail: broken.detail });
-    const decoded = this.#inflated ?? decodeBody(this.#wireBody(), this.#codings, isWhole, this.#request.limits);
+    const decoded = this.#inflated ?? decodeBody(this.#wireBody(), this.#codings, isWhole, this.#request.limits, this.#request.gunzip);
     if (decoded.state === 'damaged') return verdict('decode-error', { truncated: broken?.truncated, detail: decoded.detail });
     const truncated = broken?.truncated ?? truncationOf(decoded, this.#status);
     const detail = broken?.detail ?? detailOfTruncation(decoded, this.#status);

@@ -45,6 +45,7 @@ import {
   type ParseOptions,
 } from './page.ts';
 import { refreshUrl } from './refresh.ts';
+import { SeenHrefs } from './seen-hrefs.ts';
 import {
   ASIDE,
   BLOCK,
@@ -97,8 +98,8 @@ export class HtmlParser {
   #links: PageLink[] = [];
   #linksFound = 0;
   #linksOverBound = 0;
-  readonly #seenLinks = new Set<string>();
-  readonly #seenNofollow = new Set<string>();
+  readonly #seenLinks = new SeenHrefs();
+  readonly #seenNofollow = new SeenHrefs();
   /** Texts of links by their place in #links; undefined when they are not asked for. */
   #anchorTexts: string[] | undefined;
   readonly #anchorPlaces = new Map<string, number>();
@@ -117,8 +118,8 @@ export class HtmlParser {
     this.#closeAnchor();
     this.#tokens.release();
     this.#anchorPlaces.clear();
-    this.#seenLinks.clear();
-    this.#seenNofollow.clear();
+    this.#seenLinks.reset();
+    this.#seenNofollow.reset();
     return {
       links: this.#anchorTexts === undefined ? this.#links : withTexts(this.#links, this.#anchorTexts),
       linksFound: this.#linksFound,
@@ -353,8 +354,7 @@ export class HtmlParser {
       if (!seen.has(key)) this.#linksOverBound++;
       return;
     }
-    const sizeBefore = seen.size;
-    if (seen.add(key).size > sizeBefore) this.#links.push({ href, kind, nofollow });
+    if (seen.add(key)) this.#links.push({ href, kind, nofollow });
   }
 
   // Text
