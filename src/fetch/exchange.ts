@@ -101,6 +101,7 @@ export function runExchange(
 const TRIAL_BYTES = 256 * 1024;
 const TRIAL_FACTOR = 4;
 const NO_BYTES = new Uint8Array(0);
+const NO_HEADERS = new HeaderView([]);
 
 /** Why we broke the transport off ourselves. */
 type Cut = 'unwanted-type' | 'length' | 'time' | 'abort';
@@ -117,7 +118,7 @@ class Exchange implements TransportHandler {
   #isEnded = false;
   #status = 0;
   #statusText = '';
-  #headers = new HeaderView([]);
+  #headers = NO_HEADERS;
   #codings: readonly string[] = [];
   #isCoded = false;
   #remoteAddress = '';
@@ -184,7 +185,21 @@ class Exchange implements TransportHandler {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#cancelDeadline?.();
-    this.#done(this.#result(end));
+    const result = this.#result(end);
+    this.#release();
+    this.#done(result);
+  }
+
+  /**
+   * Lets go of what the result holds now. An exchange lasts for many collections of young objects and so is an old one; what an old object points to, dead or
+   * not, outlives the next of them and ages with it.
+   */
+  #release(): void {
+    this.#pieces = [];
+    this.#inflated = undefined;
+    this.#headers = NO_HEADERS;
+    this.#breakOff = undefined;
+    this.#cancelDeadline = undefined;
   }
 
   #stop(cut: Cut): void {

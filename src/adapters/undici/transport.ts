@@ -335,7 +335,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#phase = 'body';
     this.#watch(this.#request.stallTimeoutMs);
-    this.#call(() => this.#handler.onHead(status, latin1Text(statusText ?? ''), latin1Headers(controller), this.#connection.remoteAddress));
+    const headers = latin1Headers(controller);
+    // They are views into what the socket read, and undici holds the controller for as long as the request.
+    controller.rawHeaders = null;
+    this.#call(() => this.#handler.onHead(status, latin1Text(statusText ?? ''), headers, this.#connection.remoteAddress));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
@@ -370,6 +373,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #settle(end: TransportEnd): void {
     this.#connection.exchangeEnded(this);
+    this.#controller = undefined;
+    this.#timer = undefined;
     this.#call(() => this.#handler.onEnd(end));
   }
 
