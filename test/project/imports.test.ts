@@ -15,6 +15,7 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
   config: ['core', 'zod'],
   ...Object.fromEntries(PARTS.map((part) => [part, [...OWN]])),
   net: [...OWN, 'ipaddr.js'],
+  fetch: [...OWN, 'minizlib'],
   scope: [...OWN, 'ipaddr.js'],
   parse: [...OWN, 'entities', 'encoding-sniffer', '@exodus/bytes'],
   // Nothing of what it judges: only what the ledger is read with.
