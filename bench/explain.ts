@@ -30,6 +30,7 @@ const hosts = Number(option('--hosts', '100000'));
 const asks = Number(option('--asks', '40'));
 const kept = option('--dir', '');
 const SHARDS = 4;
+const WHOLE_PROCESSES = 15;
 const HOSTS_PER_BATCH = 2_000;
 const CHUNK_BYTES = 16_384;
 const FOUND_AT_S = 1_800_000_000;
@@ -250,14 +251,22 @@ try {
   for (let n = 0; n < 5; n++) longest.push(await ask(dir, urlOf(0, last - n * 20), 'queued'));
   console.log(`queued last of the ${urlsOfHost(0)} URLs of the largest host: ${both(longest)}`);
   const whole: number[] = [];
-  for (let n = 0; n < 5; n++) {
-    const { command, args } = portolan('explain', dir, urlOf(3, n * 20));
+  const empty: number[] = [];
+  const took = async (command: string, args: readonly string[]): Promise<number> => {
     const started = performance.now();
     const { code, stderr } = await capture(command, args);
     if (code !== 0) throw new Error(stderr);
-    whole.push(performance.now() - started);
+    return performance.now() - started;
+  };
+  for (let n = 0; n <= WHOLE_PROCESSES; n++) {
+    const { command, args } = portolan('explain', dir, urlOf(3, n * 20));
+    const times = [await took(command, args), await took(command, ['-e', '0'])] as const;
+    // The first run fills the compile cache.
+    if (n === 0) continue;
+    whole.push(times[0]);
+    empty.push(times[1]);
   }
-  console.log(`whole process: ${summary(whole)}`);
+  console.log(`whole process: ${summary(whole)}; an empty one of Node.js: ${summary(empty)}`);
 } finally {
   if (kept === '') rmSync(dir, { recursive: true });
 }

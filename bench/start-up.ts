@@ -1,6 +1,6 @@
 /**
  * How long from the start of the process to its first request, and what a whole crawl of one page costs: each run a new process, a new directory and a
- * loopback server. Prints the median of `--runs` (default 7). A benchmark, not a test: an idle machine is needed for the figure of the README.
+ * loopback server. Prints the median of `--runs` (default 15). A benchmark, not a test: an idle machine is needed for the figure of the README.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { portolan, start } from '../test/support/process.ts';
 
 const at = process.argv.indexOf('--runs');
-const runs = at < 0 ? 7 : Number(process.argv[at + 1]);
+const runs = at < 0 ? 15 : Number(process.argv[at + 1]);
 let firstRequestAt = 0;
 const server = createServer((request, response) => {
   if (firstRequestAt === 0) firstRequestAt = performance.now();

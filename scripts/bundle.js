@@ -7,17 +7,29 @@
 // bundle was made from, with size and time: bin/portolan.js runs the bundle only while they are as they were, and the sources otherwise.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const ENTRIES = { main: 'src/cli/main.ts', worker: 'src/worker.ts', index: 'src/index.ts' };
-/** Packages with machine code of their own. */
-const NATIVE = ['better-sqlite3'];
+/** One file each, with all that it imports: these are to start quickly, and each file costs about a millisecond. */
+const ALONE = {
+  main: 'src/cli/main.ts',
+  warm: 'src/warm.ts',
+  crawl: 'src/cli/crawl-main.ts',
+  explain: 'src/cli/explain-main.ts',
+  worker: 'src/worker.ts',
+  thread: 'src/compose-thread.ts',
+};
+/** Everything else, in files that share what they have in common; what a file of the first kind imports later is an entry as well. */
+const SHARED = { index: 'src/index.ts' };
+/** A package with machine code of its own, which stays where it is installed. Its JavaScript is fifteen small files: to load them takes 4 ms in each thread. */
+const NATIVE = 'better-sqlite3';
 
 /** undici asks for it on loading and does without where it is missing; a crawl speaks HTTP/1.1 alone. */
 const UNUSED = ['node:http2'];
+/** commander asks for it on loading, and uses it for programs of other files alone. */
+const LATE = ['node:child_process'];
 
 const { values: options, positionals } = parseArgs({ options: { 'if-possible': { type: 'boolean' } }, allowPositionals: true });
 const out = resolve(positionals[0] ?? join(ROOT, 'dist'));
@@ -58,22 +70,36 @@ function quickModules() {
       // Some packages leave the prefix away.
       onResolve({ filter: new RegExp(`^(?:node:.*|${builtinModules.join('|')})$`) }, ({ path: written, kind, importer }) => {
         const path = written.startsWith('node:') ? written : `node:${written}`;
-        if (kind === 'require-call') return { path, namespace: 'builtin-all' };
-        if (kind === 'import-statement' && importer.startsWith(join(ROOT, 'src'))) return { path, namespace: 'builtin' };
+        if (kind === 'import-statement' && importer.startsWith(join(ROOT, 'src')))
+          return { path, namespace: 'builtin', sideEffects: false };
+        if (kind === 'require-call' || kind === 'import-statement') return { path, namespace: 'builtin-all' };
         return { path, external: true };
       });
-      onLoad({ filter: /.*/, namespace: 'builtin-all' }, ({ path }) => ({
-        contents: UNUSED.includes(path)
-          ? `throw new Error('${path} is not used');`
-          : `module.exports = process.getBuiltinModule('${path}');`,
-      }));
+      onLoad({ filter: /.*/, namespace: 'builtin-all' }, ({ path }) => ({ contents: allExports(path) }));
       onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({ contents: namedExports(path, names.get(path) ?? []) }));
-      onResolve({ filter: new RegExp(`^(?:${NATIVE.join('|')})$`) }, ({ path }) => ({ path, namespace: 'native' }));
-      onLoad({ filter: /.*/, namespace: 'native' }, ({ path }) => ({
-        contents: `export default process.getBuiltinModule('node:module').createRequire(import.meta.url)('${path}');`,
-      }));
+      onResolve({ filter: new RegExp(`^${NATIVE}$`) }, ({ path }) => ({ path, namespace: 'native' }));
+      onLoad({ filter: /.*/, namespace: 'native' }, () => ({ contents: nativePackage(), resolveDir: ROOT }));
     },
   };
+}
+
+/** JavaScript and machine code belong together: where another version is installed than the one that was bundled, all of that one is taken. */
+function nativePackage() {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'node_modules', NATIVE, 'package.json'), 'utf8'));
+  return `
+    import createDatabase from './node_modules/${NATIVE}/lib/database.js';
+    const { createRequire } = process.getBuiltinModule('node:module');
+    const require = createRequire(import.meta.url);
+    const description = require.resolve('${NATIVE}/package.json');
+    export default require(description).version === '${version}'
+      ? createDatabase(createRequire(description)('./lib/binding.js').getBinding, true)
+      : require('${NATIVE}');`;
+}
+
+function allExports(path) {
+  if (UNUSED.includes(path)) return `throw new Error('${path} is not used');`;
+  const module = `process.getBuiltinModule('${path}')`;
+  return LATE.includes(path) ? `module.exports = new Proxy({}, { get: (_, name) => ${module}[name] });` : `module.exports = ${module};`;
 }
 
 function namedExports(path, names) {
@@ -110,27 +136,47 @@ function clear() {
   for (const name of readdirSync(out)) if (/\.js$|^sources\.json$|^THIRD-PARTY\.txt$/.test(name)) rmSync(join(out, name));
 }
 
+/** In a file that stands alone, what is imported later (`import()`) is another file of the bundle: one that stands alone too, or an entry of the shared ones. */
+function laterModules(shared) {
+  const names = new Map(Object.entries(ALONE).map(([name, file]) => [join(ROOT, file), name]));
+  return {
+    name: 'later-modules',
+    setup({ onResolve }) {
+      onResolve({ filter: /^\.{1,2}\/.*\.ts$/ }, ({ path: written, kind, resolveDir }) => {
+        if (kind !== 'dynamic-import') return undefined;
+        const file = join(resolveDir, written);
+        const name = names.get(file) ?? basename(file, '.ts');
+        if (!names.has(file)) shared[name] = file;
+        return { path: `./${name}.js`, external: true };
+      });
+    },
+  };
+}
+
 async function bundle() {
   const { build } = await import('esbuild');
-  return build({
+  const shared = Object.fromEntries(Object.entries(SHARED).map(([name, file]) => [name, join(ROOT, file)]));
+  const options = {
     absWorkingDir: ROOT,
-    entryPoints: ENTRIES,
     outdir: out,
     write: false,
     bundle: true,
-    splitting: true,
     format: 'esm',
     platform: 'node',
+    // The modules of a package where it has both kinds: V8 keeps compiled what stands at the top of a module, and not what stands in a function around it.
+    mainFields: ['module', 'main'],
     target: 'node24',
     metafile: true,
     legalComments: 'none',
     logLevel: 'warning',
-    plugins: [quickModules()],
-  });
+  };
+  const alone = await build({ ...options, entryPoints: ALONE, plugins: [laterModules(shared), quickModules()] });
+  const rest = await build({ ...options, entryPoints: shared, splitting: true, plugins: [quickModules()] });
+  return { inputs: { ...alone.metafile.inputs, ...rest.metafile.inputs }, outputFiles: [...alone.outputFiles, ...rest.outputFiles] };
 }
 
-function write({ metafile, outputFiles }) {
-  const inputs = Object.keys(metafile.inputs);
+function write({ inputs: read, outputFiles }) {
+  const inputs = Object.keys(read);
   const licences = thirdParty(inputs);
   clear();
   mkdirSync(out, { recursive: true });

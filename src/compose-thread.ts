@@ -25,9 +25,13 @@ import { HostRuleTable } from './engine/host-rules.ts';
 import type { FromThread, ToThread } from './engine/messages.ts';
 import { plainError, ShardThread } from './engine/thread.ts';
 import { createThreadContext } from './engine/thread-context.ts';
+import { loadHooks } from './library/load-hooks.ts';
 import { readRanks } from './read-ranks.ts';
 import { shardFile, type ThreadData } from './thread-data.ts';
 import { VERSION } from './version.ts';
+
+/** A shard takes some 20 ms to be opened, during which the thread does nothing else. */
+const BREATH_MS = 25;
 
 /** Within a worker thread: puts its part of the node together and runs it. */
 export async function composeThread(): Promise<void> {
@@ -84,7 +88,15 @@ export async function composeThread(): Promise<void> {
       closeThread();
     });
   });
-  await runner.open((shard) => shardPorts(data, shard));
+  await runner.open(
+    (shard) => shardPorts(data, shard),
+    () => (data.isNew ? breath() : undefined),
+  );
+}
+
+/** Time for the first seed's first request. */
+function breath(): Promise<void> {
+  return new Promise((done) => void setTimeout(done, BREATH_MS));
 }
 
 /** Files of certificate authorities are read here, once: what changes later counts for the next run. */
@@ -101,7 +113,6 @@ export function siteFinder(config: Config, hostRules: HostRuleTable): (hostKey: 
 async function hooksOf(module: string, config: Config): Promise<EngineHooks | null> {
   const notice = (text: string): void => postToCoordinator({ type: 'notice', shard: -1, text } satisfies FromThread);
   try {
-    const { loadHooks } = await import('./library/load-hooks.ts');
     return await loadHooks(module, config.fetch.accept, notice);
   } catch (error) {
     postToCoordinator({ type: 'failed', shard: -1, error: plainError(error) } satisfies FromThread);

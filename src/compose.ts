@@ -12,7 +12,7 @@ import { createSystemClock } from './adapters/node/clock.ts';
 import { type ControlSocket, serveControl } from './adapters/node/control-socket.ts';
 import { createThreadChannel } from './adapters/node/link-channel.ts';
 import { createNodeResolver } from './adapters/node/resolver.ts';
-import { spawnThreads, type WarmThreads } from './adapters/node/threads.ts';
+import { spawnThreads, type WarmThread } from './adapters/node/threads.ts';
 import { lockCrawl } from './adapters/sqlite/crawl-lock.ts';
 import { createSqliteStore } from './adapters/sqlite/shard-store.ts';
 import type { Config } from './config/schema.ts';
@@ -30,12 +30,13 @@ import { shownConfig } from './engine/shown-config.ts';
 import { blocklistWith, encodeAnswer, refusalOf, STEERING_LINE_BYTES_MAX } from './engine/steering.ts';
 import { SteeringDesk } from './engine/steering-desk.ts';
 import { SteeringLog } from './engine/steering-log.ts';
+import { recordHooks } from './library/hooks-record.ts';
 import { createAddressGuard } from './net/address-guard.ts';
 import { readRanks } from './read-ranks.ts';
 import { Blocklist } from './scope/blocklist.ts';
 import { createScope } from './scope/scope.ts';
 import { shardFile, type ThreadData } from './thread-data.ts';
-import { createCanonicalizer, DEFAULT_CANONICAL_OPTIONS, parseSeed } from './url/index.ts';
+import { createCanonicalizer, DEFAULT_CANONICAL_OPTIONS, parseSeed, registrableDomain, shardOf, splitUrl } from './url/index.ts';
 import { VERSION } from './version.ts';
 import { workerEntry } from './warm.ts';
 
@@ -66,8 +67,8 @@ export interface CrawlReport extends EndReport {
 export interface RunOptions {
   readonly force: boolean;
   readonly events: CoordinatorEvents;
-  /** Threads that were started ahead; used when they are as many and as large as the configuration wants. */
-  readonly warm?: WarmThreads;
+  /** A thread that was started ahead; used when it is as large as the configuration wants. */
+  readonly warm?: WarmThread;
   /** Module of hooks, as a URL that every thread imports. */
   readonly hooks?: string | undefined;
   /** What `items` is called with; nothing when absent. `window`: over all shards. */
@@ -89,24 +90,30 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
   let closeLog = (): void => {};
   try {
     const wanted = newMeta(config, Math.max(4, availableParallelism()), tldts.version, startedAtMs);
+    const isNew = !disk.exists(CRAWL_META) && !disk.list('state').some((name) => name.startsWith('shard-'));
     const meta = await openMeta(disk, wanted, options.force);
     const log = SteeringLog.open(disk);
     closeLog = () => log.close();
     const { blocks, delays: hostDelays, seeds: addedSeeds } = log.state;
     const blocklist = blocklistWith(file, blocks);
     if (blocklist !== undefined && blocks.length > 0) Blocklist.parse(blocklist.text, blocklist.file);
-    const [areas] = await Promise.all([
+    const [areas, otherHooks] = await Promise.all([
       openScopeSeeds(disk, config.scope.mode, [...seeds, ...addedSeeds.flatMap(({ urls }) => urls)]),
+      recordHooks(disk, options.hooks, isNew),
       writeStoredConfig(disk, shownConfig(config), SEEDS_SHOWN),
     ]);
+    if (otherHooks !== undefined) options.events.notice(-1, otherHooks);
     const threads = Math.min(config.run.threads ?? availableParallelism(), meta.shards);
     const gateOptions = gatePlan(config, () => readTotals(dir, meta.shards));
     const gate = createGateMemory(gateOptions);
+    // The shard that has work first is opened first, in the thread that is ready first.
+    const first = shardOfSeed(seeds[0], meta.shards);
     const data: ThreadData[] = Array.from({ length: threads }, (_, thread) => ({
       config: { ...config, seeds: config.seeds.slice(0, SEEDS_SHOWN) },
       areas,
       shards: meta.shards,
-      own: shardsOfThread(thread, threads, meta.shards),
+      own: shardsOfThread(thread, threads, meta.shards).sort((a, b) => Number(b === first) - Number(a === first) || a - b),
+      isNew,
       threads,
       dir,
       gate,
@@ -120,7 +127,11 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
       hooks: options.hooks,
       delivery: options.delivery && { ...options.delivery, window: Math.max(1, Math.ceil(options.delivery.window / meta.shards)) },
     }));
-    const group = spawnThreads(workerEntry(), data, config.run.memory, options.warm);
+    const group = spawnThreads(workerEntry(), data, {
+      memoryBytes: config.run.memory,
+      warm: options.warm,
+      first: threadOfShard(first, threads),
+    });
     const channel = createThreadChannel(-1, (shard) => threadOfShard(shard, threads));
     group.ports.forEach((port, thread) => {
       channel.connect(thread, port);
@@ -145,7 +156,7 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
     const numbers = new AddedSeedNumbers(meta.shards, createCanonicalizer(DEFAULT_CANONICAL_OPTIONS));
     const given = coordinatorOptions(config, meta.shards, seeds, startedAtMs);
     const coordinator = new Coordinator(
-      { ...given, seeds: [...given.seeds, ...addedSeeds.flatMap(({ urls, atMs }) => numbers.next(urls, atMs))], disk },
+      { ...given, seeds: [...given.seeds, ...addedSeeds.flatMap(({ urls, atMs }) => numbers.next(urls, atMs))], isNew, disk },
       clock,
       channel,
       group.threads as readonly { post(message: ToThread): void }[],
@@ -191,6 +202,11 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
     unlock();
     throw error;
   }
+}
+
+/** `seed`: as from parseSeed. */
+function shardOfSeed(seed: string | undefined, shards: number): number {
+  return seed === undefined ? 0 : shardOf(registrableDomain(splitUrl(seed).host), shards);
 }
 
 /** A crawl that cannot be steered goes on all the same, and says so. */

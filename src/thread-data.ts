@@ -9,7 +9,10 @@ export interface ThreadData {
   /** Seeds that make the scope, one for each area; none for scope web. */
   readonly areas: readonly string[];
   readonly shards: number;
+  /** In the order in which they are to be opened. */
   readonly own: readonly number[];
+  /** The crawl begins: a shard may go to work before the others are open. */
+  readonly isNew: boolean;
   readonly threads: number;
   readonly dir: string;
   readonly gate: SharedGateMemory;

@@ -1,7 +1,7 @@
 /** `portolan crawl`: resolve the configuration, run, report. Ctrl-C once ends in an orderly way, twice at once (the state survives both). */
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { WarmThreads } from '../adapters/node/threads.ts';
+import type { WarmThread } from '../adapters/node/threads.ts';
 import type { CrawlReport } from '../compose.ts';
 import type { Config } from '../config/schema.ts';
 import { PortolanError } from '../core/errors.ts';
@@ -15,7 +15,7 @@ import { onReaderGone } from './reader-gone.ts';
 import type { Report } from './report.ts';
 import { resumeNotices } from './resume-notices.ts';
 
-export async function crawl(seeds: readonly string[], flags: CrawlFlags, warm?: WarmThreads): Promise<number> {
+export async function crawl(seeds: readonly string[], flags: CrawlFlags, warm?: WarmThread): Promise<number> {
   const resolved = resolveCrawl(seeds, flags);
   requireSeeds(resolved, flags);
   const { config, notices } = resolved;
@@ -31,8 +31,8 @@ export interface CrawlRun {
   readonly notices: readonly string[];
   /** Whether mode human closes with the report in words. */
   readonly tellsEnd: boolean;
-  /** Threads that were started ahead. */
-  readonly warm?: WarmThreads;
+  /** A thread that was started ahead. */
+  readonly warm?: WarmThread;
 }
 
 export interface CrawlEnd {

@@ -18,8 +18,8 @@ import {
   registrableDomain,
   type SplitUrl,
   splitUrl,
-  urlKey,
 } from '../url/index.ts';
+import { sha256Words } from './sha256.ts';
 
 export interface NamedUrl {
   /** As it would be fetched. */
@@ -56,9 +56,8 @@ export function nameUrl(text: string): NamedUrl | NoUrl {
   }
   const parts = splitUrl(url);
   const canonical = createCanonicalizer(DEFAULT_CANONICAL_OPTIONS)(url);
-  const key = new Uint32Array(2);
-  urlKey(canonical, key);
-  const [keyHi = 0, keyLo = 0] = key;
+  // As urlKey has it.
+  const [keyHi = 0, keyLo = 0] = sha256Words(canonical);
   return { url, parts, canonical, keyHi, keyLo, key: keyHex(keyHi, keyLo), domain: registrableDomain(parts.host) };
 }
 

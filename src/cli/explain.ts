@@ -43,7 +43,11 @@ export interface Explanation {
   readonly nowMs: number;
 }
 
-export async function explain(args: readonly string[], flags: ExplainFlags): Promise<number> {
+export async function explain(
+  args: readonly string[],
+  flags: ExplainFlags,
+  write = (text: string): void => void process.stdout.write(text),
+): Promise<number> {
   const [url, dir] = [...args].reverse();
   if (url === undefined) {
     throw new PortolanError('PORTOLAN_USAGE_INVALID', 'explain needs a URL', { remedy: 'write it as portolan explain [DIR] URL' });
@@ -52,7 +56,7 @@ export async function explain(args: readonly string[], flags: ExplainFlags): Pro
   try {
     const explanation = await explainUrl(url, crawl, flags, Date.now());
     const words = readWords();
-    process.stdout.write(flags.json === true ? `${JSON.stringify(explainJson(explanation, words))}\n` : explainText(explanation, words));
+    write(flags.json === true ? `${JSON.stringify(explainJson(explanation, words))}\n` : explainText(explanation, words));
     return EXIT.finished;
   } finally {
     crawl?.close();
@@ -123,7 +127,7 @@ function scopeOf(
   if (crawl !== undefined && !knowsDepth) {
     notes.push('rejected URLs are not remembered: the verdict is computed again with the configuration of the last run');
   }
-  const verdict = judgeUrl(named, { config, seeds, extraHosts: extraHosts(crawl), depth, nowMs, blocks: blocksOf(crawl) });
+  const verdict = judgeUrl(named, { config, seeds, extraHosts: extraHosts(crawl, config), depth, nowMs, blocks: blocksOf(crawl) });
   const isSeed = knowsDepth && (facts?.page ?? facts?.fate ?? facts?.queue) !== undefined && depth === 0 && facts?.via.length === 0;
   if (!verdict.allowed && depth < 0) notes.push('it is an asset of a page (scope.assets): scope does not apply to it');
   else if (!verdict.allowed && isSeed) notes.push('it is a seed (or the target of one): scope and traps do not apply to it');
@@ -136,8 +140,10 @@ function blocksOf(crawl: CrawlDir | undefined): readonly string[] {
   return crawl === undefined || !existsSync(file) ? [] : rulesInLog(readFileSync(file, 'utf8')).blocks;
 }
 
-function extraHosts(crawl: CrawlDir | undefined): string[] {
+/** Of all shards, which are opened for it. */
+function extraHosts(crawl: CrawlDir | undefined, config: Config): string[] {
   const hosts: string[] = [];
+  if (config.scope.mode === 'web') return hosts;
   for (let shard = 0; shard < (crawl?.meta.shards ?? 0); shard++) hosts.push(...(crawl!.reader(shard)?.scopeHosts() ?? []));
   return hosts;
 }

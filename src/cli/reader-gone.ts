@@ -3,9 +3,9 @@
  * before is its exit code, else 0: a reader that has had enough is no failure. A verb that has something to bring to its end (an export, a crawl) listens itself.
  */
 
-/** For the whole program, once. */
-export function endWithoutReader(): void {
-  for (const stream of [process.stdout, process.stderr]) {
+/** Once for each stream; to name one makes it. */
+export function endWithoutReader(streams: readonly NodeJS.WriteStream[] = [process.stdout, process.stderr]): void {
+  for (const stream of streams) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
       if (stream.listenerCount('error') === 1) process.exit();

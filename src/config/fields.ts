@@ -2,6 +2,9 @@
 import * as z from 'zod';
 import { DURATION, SIZE, shown, type Unit } from './units.ts';
 
+// A configuration is read once: to compile a checker of its own for each section takes longer than the checking.
+z.config({ jitless: true });
+
 /** What docs/CONFIG.md says of a key beside its default: how it is written, what it does, and what more of it costs. */
 export interface KeyDoc {
   readonly description: string;

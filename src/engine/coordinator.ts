@@ -31,6 +31,11 @@ export interface CoordinatorOptions {
   readonly maxTimeMs: number;
   /** Seed finds per shard, already numbered in messages. */
   readonly seeds: readonly SeedMessage[];
+  /**
+   * The crawl is new: no shard has anything that another one would have to know of before it begins (hosts of the scope, pauses that addresses are owed), so
+   * seeds are sent at once and each shard begins when it is open. Default false.
+   */
+  readonly isNew?: boolean;
   /** What the view of the crawl compares its measures with; 0 and false when not given. */
   readonly ceiling?: number;
   readonly ratePerS?: number;
@@ -77,6 +82,8 @@ export class Coordinator {
   readonly #busy = new Map<number, number>();
   readonly #watch: Watch;
   readonly #seeds: SeedMessage[];
+  /** Of #seeds, those that were sent. */
+  #sentSeeds = 0;
   /** Last number that a shard has taken durably, by sender and shard. */
   readonly #seedAcks = new Map<string, number>();
   /** Steering that waits for its threads, by number. */
@@ -122,6 +129,7 @@ export class Coordinator {
         this.#seedAcks.set(lane, Math.max(message.upTo, this.#seedAcks.get(lane) ?? 0));
       });
     }
+    if (options.isNew === true) this.#sendSeeds();
   }
 
   receive(thread: number, message: FromThread): void {
@@ -183,7 +191,7 @@ export class Coordinator {
     this.#watch.begin(this.#clock.nowEpochMs(), this.statuses());
     for (const message of this.#early.splice(0)) this.#post(message);
     this.#post({ type: 'start', scopeHosts: [...this.#scopeHosts] });
-    for (const seed of this.#seeds) this.#sendSeeds(seed);
+    this.#sendSeeds();
     const { maxTimeMs } = this.#options;
     if (maxTimeMs > 0) this.#cancelTime = this.#clock.setTimer(maxTimeMs, () => this.stop('time-limit'));
     if (this.#reason !== undefined) this.#post({ type: 'stop' });
@@ -194,8 +202,10 @@ export class Coordinator {
     for (const thread of this.#threads) thread.post(message);
   }
 
-  #sendSeeds({ from = SEED_SENDER, to, seq, count, blob, list }: SeedMessage): void {
-    this.#channel.send({ kind: 'finds', from, to, seq, count, blob, list });
+  #sendSeeds(): void {
+    for (const { from = SEED_SENDER, to, seq, count, blob, list } of this.#seeds.slice(this.#sentSeeds))
+      this.#channel.send({ kind: 'finds', from, to, seq, count, blob, list });
+    this.#sentSeeds = this.#seeds.length;
   }
 
   /** Carries out a change in every thread: true when it is in force in all of them, false when the run ended before. */
@@ -220,7 +230,7 @@ export class Coordinator {
   addSeeds(messages: readonly SeedMessage[]): boolean {
     if (this.#reason !== undefined || this.#ended) return false;
     this.#seeds.push(...messages);
-    if (this.#started) for (const message of messages) this.#sendSeeds(message);
+    if (this.#started) this.#sendSeeds();
     return true;
   }
 

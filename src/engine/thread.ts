@@ -23,10 +23,16 @@ export class ShardThread {
     this.#post = post;
   }
 
-  /** Opens every shard; a failure closes those already open and is reported. */
-  async open(portsOf: (shard: number) => ShardPorts): Promise<boolean> {
+  /**
+   * Opens every shard; a failure closes those already open and is reported. `afterFirst`: awaited when the first one is open, which has work
+   * when the crawl is new.
+   */
+  async open(portsOf: (shard: number) => ShardPorts, afterFirst?: () => Promise<void> | undefined): Promise<boolean> {
     try {
-      for (const id of this.#ids) this.#shards.push(await Shard.open(id, this.#context, portsOf(id), this.#events()));
+      for (const id of this.#ids) {
+        if (this.#shards.length === 1) await afterFirst?.();
+        this.#shards.push(await Shard.open(id, this.#context, portsOf(id), this.#events()));
+      }
     } catch (error) {
       this.#close();
       this.#post({ type: 'failed', shard: this.#ids[this.#shards.length] ?? -1, error: plainError(error) });

@@ -8,7 +8,7 @@
 import { EventEmitter } from 'node:events';
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { WarmThreads } from '../adapters/node/threads.ts';
+import type { WarmThread } from '../adapters/node/threads.ts';
 import { type CrawlHandle, type CrawlReport, runCrawl } from '../compose.ts';
 import { type Config, type ConfigInput, type DeepReadonly, parseConfig } from '../config/schema.ts';
 import { PortolanError } from '../core/errors.ts';
@@ -52,7 +52,7 @@ const WINDOW = 1_000;
 
 /** What only the command line needs. */
 export interface CrawlInternals {
-  readonly warm?: WarmThreads | undefined;
+  readonly warm?: WarmThread | undefined;
   readonly events?: CoordinatorEvents;
   /** With the whole report, before `run()` resolves or throws. */
   readonly ended?: (report: CrawlReport) => void;

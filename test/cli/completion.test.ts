@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { completion } from '../../src/cli/completion.ts';
-import { createProgram } from '../../src/cli/main.ts';
+import { createProgram } from '../../src/cli/program.ts';
 
 const isInstalled = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
 

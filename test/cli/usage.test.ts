@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Command, CommanderError } from 'commander';
-import { createProgram } from '../../src/cli/main.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { usageError } from '../../src/cli/usage.ts';
 import type { PortolanError } from '../../src/core/errors.ts';
 

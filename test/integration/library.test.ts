@@ -5,7 +5,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CrawlResult } from '../../src/index.ts';
 import { createCrawl, PortolanError } from '../../src/index.ts';
 import { gapsOf, pagesOf, repeats, site } from '../support/library-site.ts';
@@ -278,6 +278,30 @@ test('a filter that throws or gives no verdict ends the crawl with a code that n
   }
   const pages = await pagesOf(createCrawl(config(), { hooks: moduleOf("export const scopeFilter = (url) => !url.endsWith('/2');") }));
   assert.deepEqual(pages.map(({ url }) => new URL(url).pathname).sort(), ['/', '/1', '/3']);
+});
+
+test('a run with other hooks than the last one says so and goes on; the same hooks say nothing, wherever they lie', async (t) => {
+  const { config } = await site(t, 6);
+  const [few, all] = ["export const linkFilter = ({ href }) => href !== '/2';", 'export const linkFilter = () => true;'];
+  const [one, other, copy] = [moduleOf(few), moduleOf(all), moduleOf(few)];
+  const saidOf = async (hooks: URL | undefined, maxPages: number): Promise<string[]> => {
+    const crawl = createCrawl(config({ limits: { maxPages } }), hooks === undefined ? {} : { hooks });
+    const notices: string[] = [];
+    crawl.on('notice', (text) => notices.push(text));
+    await crawl.run();
+    return notices.filter((text) => text.includes('hooks'));
+  };
+  const [first, second] = [fileURLToPath(one), fileURLToPath(other)];
+  const since = '; what was judged before is not judged again';
+  assert.deepEqual(await saidOf(one, 1), [], 'a crawl that begins');
+  assert.deepEqual(await saidOf(copy, 2), [], 'the same text elsewhere');
+  assert.deepEqual(await saidOf(other, 3), [
+    `the last run of this crawl had the hooks of ${first}, this run has those of ${second}${since}`,
+  ]);
+  writeFileSync(other, few);
+  assert.deepEqual(await saidOf(other, 4), [`the module of hooks ${second} has changed since the last run of this crawl${since}`]);
+  assert.deepEqual(await saidOf(undefined, 5), [`the last run of this crawl had the hooks of ${second}, this run has none${since}`]);
+  assert.deepEqual(await saidOf(one, 6), [`the last run of this crawl had no hooks, this run has those of ${first}${since}`]);
 });
 
 test('hooks that cannot be used end the crawl before anything is fetched', async (t) => {

@@ -19,7 +19,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { renderConfigDoc } from '../../scripts/config-doc.ts';
 import { FLAGS } from '../../src/cli/crawl-options.ts';
-import { createProgram } from '../../src/cli/main.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { hostKeyDocs } from '../../src/config/key-docs.ts';
 import { configKeys } from '../../src/config/schema.ts';
 import { VERSION } from '../../src/version.ts';
@@ -170,6 +170,16 @@ test('R-A1 the compiled package crawls', async () => {
     const end = await capture(process.execPath, [join(dir, 'bin/portolan.js'), ...args]);
     assert.equal(end.code, 0, end.stderr);
     assert.match(end.stderr, /fetched {4}ok 2\n/);
+    // What is to start quickly is one file each.
+    for (const name of ['main', 'warm', 'crawl', 'explain', 'worker', 'thread'])
+      assert.doesNotMatch(readFileSync(join(dir, 'dist', `${name}.js`), 'utf8'), /^(?:import|export)\b[^;]*\bfrom\b/m, name);
+    const asked = await capture(process.execPath, [
+      join(dir, 'bin/portolan.js'),
+      'explain',
+      join(dir, 'out'),
+      `${web.origin('127.0.0.1')}/a`,
+    ]);
+    assert.match(asked.stdout, /^answer {6}fetched: ok\n/, asked.stderr);
     const library = (await import(`file://${join(dir, 'dist/index.js')}`)) as { VERSION: string };
     assert.equal(library.VERSION, VERSION);
     assert.ok(existsSync(join(dir, 'dist/index.d.ts')));

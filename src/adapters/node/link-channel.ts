@@ -1,6 +1,7 @@
 /**
  * LinkChannel between the shards of one process: message ports between threads, a queue drained by setImmediate within one.
- * Order per pair holds because each pair of threads has one port. Nothing is lost while both threads live.
+ * Order per pair holds because each pair of threads has one port. Nothing is lost while both threads live: what comes for a shard before it is open waits
+ * for its `receive`.
  */
 import type { MessagePort } from 'node:worker_threads';
 import type { LinkChannel, LinkMessage } from '../../ports/link-channel.ts';
@@ -15,11 +16,21 @@ export interface ThreadChannel extends LinkChannel {
 /** `thread`: this one's number; `threadOf`: which thread runs a shard (−1: the coordinator). */
 export function createThreadChannel(thread: number, threadOf: (shard: number) => number): ThreadChannel {
   const handlers = new Map<number, (message: LinkMessage) => void>();
+  /** For shards of this thread that are not open yet. The outbox of each sender bounds what it may have sent. */
+  const early = new Map<number, LinkMessage[]>();
   const ports = new Map<number, MessagePort>();
   let local: LinkMessage[] = [];
   let scheduled = false;
 
-  const deliver = (message: LinkMessage): void => handlers.get(message.to)?.(message);
+  const deliver = (message: LinkMessage): void => {
+    const handler = handlers.get(message.to);
+    if (handler !== undefined) handler(message);
+    else if (thread >= 0 && threadOf(message.to) === thread) {
+      const waiting = early.get(message.to);
+      if (waiting === undefined) early.set(message.to, [message]);
+      else waiting.push(message);
+    }
+  };
   const drain = (): void => {
     scheduled = false;
     const messages = local;
@@ -41,6 +52,8 @@ export function createThreadChannel(thread: number, threadOf: (shard: number) =>
     },
     receive(shard, handler) {
       handlers.set(shard, handler);
+      for (const message of early.get(shard) ?? []) handler(message);
+      early.delete(shard);
     },
     deliver,
     connect(other, port) {

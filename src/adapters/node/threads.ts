@@ -16,15 +16,16 @@ export interface SpawnedThread {
   terminate(): Promise<void>;
 }
 
-interface ThreadPlace {
-  readonly thread: number;
-  /** Brings the thread's data. A port of its own: what the coordinator says meanwhile waits until the thread listens. */
+/** What a thread is born with. */
+interface Birth {
+  /** Brings the thread's place and data. A port of its own: what the coordinator says meanwhile waits until the thread listens. */
   readonly begin: MessagePort;
-  /** Ports to the other threads by number; −1 is the coordinator. */
-  readonly ports: readonly { readonly thread: number; readonly port: MessagePort }[];
 }
 
-export interface ThreadStart<T> extends Omit<ThreadPlace, 'begin'> {
+export interface ThreadStart<T> {
+  readonly thread: number;
+  /** Ports to the other threads by number; −1 is the coordinator. */
+  readonly ports: readonly { readonly thread: number; readonly port: MessagePort }[];
   readonly data: T;
 }
 
@@ -34,49 +35,75 @@ export interface SpawnedGroup {
   readonly ports: readonly MessagePort[];
 }
 
-/** Threads that load their modules and wait for their data. They keep no process alive. */
-export interface WarmThreads {
-  /** The threads, for whoever starts this entry with so many of them and this memory; undefined for others, and the second time. */
-  take(entry: URL, count: number, memoryBytes: number): SpawnedWorkers | undefined;
-  /** Ends them unless they were taken. Idempotent. */
+/** A thread that loads its modules and waits for its place and data. It keeps no process alive. */
+export interface WarmThread {
+  /** The thread, for whoever starts this entry with this memory; undefined for others, and the second time. */
+  take(entry: URL, memoryBytes: number): SpawnedWorker | undefined;
+  /** Ends it unless it was taken. Idempotent. */
   discard(): void;
 }
 
-interface SpawnedWorkers extends SpawnedGroup {
-  readonly workers: readonly Worker[];
-  readonly begins: readonly MessagePort[];
+interface SpawnedWorker {
+  readonly worker: Worker;
+  readonly thread: SpawnedThread;
+  readonly begin: MessagePort;
 }
 
-/** Starts threads before it is known what they will work on: loading the code takes most of the time to a crawl's first request. */
-export function warmThreads(entry: URL, count: number, memoryBytes: number): WarmThreads {
-  let spawned: SpawnedWorkers | undefined = spawnWorkers(entry, count, memoryBytes);
-  for (const worker of spawned.workers) worker.unref();
+/**
+ * Starts a thread before it is known what it will work on: loading the code takes most of the time to a crawl's first request. One alone, since a second one
+ * would take the processor away from the main thread, which reads the configuration meanwhile.
+ */
+export function warmThread(entry: URL, memoryBytes: number): WarmThread {
+  let spawned: SpawnedWorker | undefined = spawnWorker(entry, memoryBytes);
+  spawned.worker.unref();
   return {
-    take: (wanted, wantedCount, wantedBytes) => {
-      if (wanted.href !== entry.href || wantedCount !== count || wantedBytes !== memoryBytes) return undefined;
+    take: (wanted, wantedBytes) => {
+      if (wanted.href !== entry.href || wantedBytes !== memoryBytes) return undefined;
       const taken = spawned;
       spawned = undefined;
-      for (const worker of taken?.workers ?? []) worker.ref();
+      taken?.worker.ref();
       return taken;
     },
     discard: () => {
-      for (const port of [...(spawned?.ports ?? []), ...(spawned?.begins ?? [])]) port.close();
-      for (const worker of spawned?.workers ?? []) void worker.terminate();
+      spawned?.begin.close();
+      void spawned?.worker.terminate();
       spawned = undefined;
     },
   };
 }
 
-/** Starts one thread per entry of `data`, or takes warm ones that fit; `memoryBytes` bounds the caches of all of them together. */
-export function spawnThreads<T>(entry: URL, data: readonly T[], memoryBytes = 0, warm?: WarmThreads): SpawnedGroup {
-  const group = warm?.take(entry, data.length, memoryBytes) ?? spawnWorkers(entry, data.length, memoryBytes);
-  group.begins.forEach((begin, thread) => {
-    begin.postMessage(data[thread]);
-  });
-  return group;
+export interface SpawnOptions {
+  /** Bounds the caches of all threads together. Default 0. */
+  readonly memoryBytes?: number;
+  /** Taken when it fits, for the thread number `first` (default 0). */
+  readonly warm?: WarmThread | undefined;
+  readonly first?: number;
 }
 
-function spawnWorkers(entry: URL, count: number, memoryBytes: number): SpawnedWorkers {
+/** Starts one thread per entry of `data`. */
+export function spawnThreads<T>(entry: URL, data: readonly T[], { memoryBytes = 0, warm, first = 0 }: SpawnOptions = {}): SpawnedGroup {
+  const { coordinator, portsOf } = portsBetween(data.length);
+  const begin = (thread: number, given?: SpawnedWorker): SpawnedWorker => {
+    const spawned = given ?? spawnWorker(entry, memoryBytes);
+    const ports = portsOf[thread]!;
+    spawned.begin.postMessage(
+      { thread, ports, data: data[thread]! } satisfies ThreadStart<T>,
+      ports.map(({ port }) => port),
+    );
+    return spawned;
+  };
+  // What waits already goes to work before the others are started.
+  const taken = warm?.take(entry, memoryBytes);
+  if (taken !== undefined) begin(first, taken);
+  const spawned = data.map((_, thread) => (taken !== undefined && thread === first ? taken : begin(thread)));
+  return { threads: spawned.map(({ thread }) => thread), ports: coordinator };
+}
+
+/** A port between every pair of threads, and to each of them one of the coordinator's. */
+function portsBetween(count: number): {
+  readonly coordinator: readonly MessagePort[];
+  readonly portsOf: readonly (readonly { readonly thread: number; readonly port: MessagePort }[])[];
+} {
   const portsOf: { thread: number; port: MessagePort }[][] = Array.from({ length: count }, () => []);
   const coordinator: MessagePort[] = [];
   for (let a = 0; a < count; a++) {
@@ -89,19 +116,20 @@ function spawnWorkers(entry: URL, count: number, memoryBytes: number): SpawnedWo
       portsOf[b]!.push({ thread: a, port: pair.port2 });
     }
   }
-  const begins = portsOf.map(() => new MessageChannel());
-  const workers = portsOf.map(
-    (ports, thread) =>
-      new Worker(entry, {
-        workerData: { thread, ports, begin: begins[thread]!.port2 } satisfies ThreadPlace,
-        transferList: [...ports.map(({ port }) => port), begins[thread]!.port2],
-        resourceLimits: {
-          maxYoungGenerationSizeMb: YOUNG_GENERATION_MB,
-          maxOldGenerationSizeMb: OLD_GENERATION_BASE_MB + Math.ceil(memoryBytes / 1_048_576),
-        },
-      }),
-  );
-  return { workers, threads: workers.map(wrap), ports: coordinator, begins: begins.map(({ port1 }) => port1) };
+  return { coordinator, portsOf };
+}
+
+function spawnWorker(entry: URL, memoryBytes: number): SpawnedWorker {
+  const begin = new MessageChannel();
+  const worker = new Worker(entry, {
+    workerData: { begin: begin.port2 } satisfies Birth,
+    transferList: [begin.port2],
+    resourceLimits: {
+      maxYoungGenerationSizeMb: YOUNG_GENERATION_MB,
+      maxOldGenerationSizeMb: OLD_GENERATION_BASE_MB + Math.ceil(memoryBytes / 1_048_576),
+    },
+  });
+  return { worker, thread: wrap(worker), begin: begin.port1 };
 }
 
 /** A thread may end before anybody listens, when it cannot load: that is told to whoever listens later. */
@@ -121,12 +149,12 @@ function wrap(worker: Worker): SpawnedThread {
   };
 }
 
-/** Within a thread: what it works on, once that is known, and its way back. */
+/** Within a thread: what it works on, once that is known, and its way to the others. */
 export async function threadStart<T>(): Promise<ThreadStart<T>> {
-  const { begin, ...place } = workerData as ThreadPlace;
-  const data = await new Promise<T>((resolve) => void begin.once('message', resolve));
+  const { begin } = workerData as Birth;
+  const start = await new Promise<ThreadStart<T>>((resolve) => void begin.once('message', resolve));
   begin.close();
-  return { ...place, data };
+  return start;
 }
 
 export function postToCoordinator(message: unknown, moved: readonly ArrayBuffer[] = []): void {
