@@ -15,8 +15,8 @@ const RECORDS_PER_TURN = 500;
 
 export async function cdxj(dirArgument: string, flags: { readonly out?: string }): Promise<number> {
   const crawl = openCrawlDir(dirArgument);
-  const sink = openSink(flags.out ?? join(crawl.dir, 'warc', 'index.cdxj'));
-  return untilDone(sink, EXIT, async () => {
+  const open = () => openSink(flags.out ?? join(crawl.dir, 'warc', 'index.cdxj'));
+  return untilDone(open, EXIT, async (sink) => {
     const lines = new SortedLines();
     try {
       let records = 0;

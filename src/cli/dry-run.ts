@@ -132,8 +132,12 @@ function derivedDefaults(config: Config): Readonly<Record<string, unknown>> {
   const processors = availableParallelism();
   return {
     'scope.maxDepth': rules.maxDepth ?? 'no limit',
+    'limits.maxPages': 'no limit',
+    'limits.maxTime': 'no limit',
     'politeness.addressDelay': rules.addressDelayMs,
+    'politeness.rate': 'no limit',
     'politeness.blocklist': 'none',
+    'frontier.ranks': 'none',
     'frontier.pageBudget': rules.pageBudget === 0 ? 'no limit' : rules.pageBudget,
     'dedup.nearDuplicates': rules.skipNearDuplicates ? 'skip' : 'keep',
     'run.threads': processors,

@@ -52,8 +52,13 @@ function table(text: string, heading: string, words: (cells: readonly string[]) 
     const cells = line
       .slice(1, -1)
       .split('|')
-      .map((cell) => cell.trim().replaceAll('`', ''));
+      .map((cell) => plain(cell.trim()));
     rows.set(cells[0]!, words(cells));
   }
   return rows;
+}
+
+/** Markdown as it is read on a terminal: a link to another document becomes its name in the package. */
+function plain(markdown: string): string {
+  return markdown.replaceAll('`', '').replace(/\[[^\]]*\]\(([\w-]+\.md)(?:#[^)]*)?\)/g, 'docs/$1');
 }

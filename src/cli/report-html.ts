@@ -320,7 +320,7 @@ function exceptions({ exceptions: stated }: Report): Content {
     element('p', { class: 'soft' }, 'Set in the configuration (hosts) for these hosts alone, each with its reason.'),
     element(
       'ul',
-      {},
+      { class: 'exceptions' },
       stated.map(({ hosts, what, reason }) => element('li', {}, element('code', {}, hosts), `: ${what}: ${reason}`)),
     ),
   ];

@@ -71,6 +71,7 @@ th[scope=row] { overflow-wrap: anywhere; }
 .law { font-variant-numeric: tabular-nums; margin-top: 14px; }
 details { margin: 8px 0; } summary { cursor: pointer; color: var(--link); font-size: .9rem; }
 summary:focus-visible, .scroll:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+.exceptions li { overflow-wrap: anywhere; max-width: 85ch; }
 code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .92em; overflow-wrap: anywhere; }
 footer { padding-top: 36px; padding-bottom: 48px; font-size: .85rem; }
 @media (max-width: 520px) { main, header, footer { padding-left: 14px; padding-right: 14px; } .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); } }

@@ -38,8 +38,8 @@ export interface WaczFlags {
 export async function wacz(dirArgument: string, flags: WaczFlags): Promise<number> {
   const crawl = openCrawlDir(dirArgument);
   const out = flags.out ?? join(crawl.dir, `${basename(crawl.dir)}.wacz`);
-  const sink = openFileSink(out);
-  return untilDone(sink, EXIT, async () => {
+  const open = () => openFileSink(out);
+  return untilDone(open, EXIT, async (sink) => {
     const now = new Date();
     const zip = new ZipWriter(sink, now);
     const contents = new Contents(crawl);

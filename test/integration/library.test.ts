@@ -291,12 +291,12 @@ test('a run with other hooks than the last one says so and goes on; the same hoo
     await crawl.run();
     return notices.filter((text) => text.includes('hooks'));
   };
-  const [first, second] = [fileURLToPath(one), fileURLToPath(other)];
+  const [first, second, third] = [fileURLToPath(one), fileURLToPath(other), fileURLToPath(copy)];
   const since = '; what was judged before is not judged again';
   assert.deepEqual(await saidOf(one, 1), [], 'a crawl that begins');
   assert.deepEqual(await saidOf(copy, 2), [], 'the same text elsewhere');
   assert.deepEqual(await saidOf(other, 3), [
-    `the last run of this crawl had the hooks of ${first}, this run has those of ${second}${since}`,
+    `the last run of this crawl had the hooks of ${third}, this run has those of ${second}${since}`,
   ]);
   writeFileSync(other, few);
   assert.deepEqual(await saidOf(other, 4), [`the module of hooks ${second} has changed since the last run of this crawl${since}`]);

@@ -16,6 +16,8 @@ import { crawl, type Row, readRows } from './crawl.ts';
 
 const HOSTS = 6;
 const PAGES = 24;
+/** What an operator may write as a reason: a URL without a place to break it, markup, a right-to-left override. */
+const REASON = `our own site <b>agreed</b> on \u202ehttps://tickets.example.org/${'browse_the_agreement_'.repeat(12)}?id=1`;
 const LONG = Array.from({ length: 150 }, (_, n) => `word${n % 37}x${(n * 7) % 41}`).join(' ');
 
 function answer(host: number, path: string, authority: string) {
@@ -56,7 +58,18 @@ describe('the report of a crawl', { concurrency: false }, () => {
     const options = {
       web,
       out,
-      config: { scope: { mode: 'host' as const }, politeness: { delay: 20 }, fetch: { attempts: 2, retryDelay: 20 } },
+      config: {
+        scope: { mode: 'host' as const },
+        politeness: { delay: 20 },
+        fetch: { attempts: 2, retryDelay: 20 },
+        hosts: {
+          'h5.test': {
+            robots: { ignore: true as const, reason: REASON },
+            tls: { insecure: true as const, reason: 'a certificate of our own' },
+          },
+          [`*.${'aratherlonglabelofanameofahost.'.repeat(6)}example`]: { robots: { ignore: true as const, reason: 'a test server' } },
+        },
+      },
     };
     const seeds = Array.from({ length: HOSTS }, (_, host) => `${web.origin(`h${host}.test`)}/`);
     // Two runs: the report is of both.
@@ -123,6 +136,21 @@ describe('the report of a crawl', { concurrency: false }, () => {
     assert.deepEqual(JSON.parse(readFileSync(join(out, 'state/series.json'), 'utf8')), report.series);
   });
 
+  test('stated exceptions are in the report, each with its hosts and its reason as text', () => {
+    assert.deepEqual(
+      report.exceptions.map(({ hosts, what }) => [hosts.slice(0, 10), what]),
+      [
+        ['h5.test', 'robots.txt is ignored'],
+        ['h5.test', 'certificates are not checked'],
+        ['*.aratherl', 'robots.txt is ignored'],
+      ],
+    );
+    assert.equal(report.exceptions[0]?.reason, REASON);
+    assert.ok(html.includes('Stated exceptions') && html.includes('our own site &lt;b&gt;agreed&lt;/b&gt; on \ufffdhttps://tickets'));
+    const disallowed = (host: string): Row[] => rows.filter((row) => row.host.startsWith(host) && row.reason === 'robots-disallowed');
+    assert.deepEqual([disallowed('h5.test').length, disallowed('h4.test').length > 0], [0, true]);
+  });
+
   test('report.html is whole, has no script and nothing from outside, and shows both sums', () => {
     const problems: string[] = [];
     parse(html, { onParseError: (error) => void problems.push(error.code), sourceCodeLocationInfo: true });
@@ -176,6 +204,10 @@ describe('the report of a crawl', { concurrency: false }, () => {
             assert.ok(look.texts > 100 && look.plots >= 6, JSON.stringify(look));
             assert.equal(look.isDark, scheme === 'dark');
             assert.deepEqual(look.withoutWords, []);
+            assert.deepEqual(
+              [look.exceptions.length, look.exceptions.filter((text) => text.includes('our own site <b>agreed</b>')).length],
+              [3, 1],
+            );
           } finally {
             await view.close();
           }
@@ -216,6 +248,8 @@ interface Look {
   readonly texts: number;
   readonly plots: number;
   readonly isDark: boolean;
+  /** As they are read, those that have a place on the page. */
+  readonly exceptions: readonly string[];
 }
 
 /** Runs in the page: every text with the colour behind it (WCAG 2.2, contrast ratio), every box against the width, every plot for its words. */
@@ -259,6 +293,7 @@ const LOOK = `(() => {
       .filter((plot) => !plot.closest('[aria-hidden=true]') && !(plot.getAttribute('role') === 'img' && plot.getAttribute('aria-label')))
       .map((plot) => plot.outerHTML.slice(0, 80)),
     isDark: luminance(behind(document.body)) < 0.2,
+    exceptions: [...document.querySelectorAll('.exceptions li')].filter((item) => item.getBoundingClientRect().height > 0).map((item) => item.innerText),
   };
 })()`;
 

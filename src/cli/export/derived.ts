@@ -31,21 +31,30 @@ interface StoredPage {
   readonly page: ParsedPage;
 }
 
-/** Successful responses that the parser knows, in the order of the files. */
-function* storedPages(crawl: CrawlDir, sinceMs: number, anchorText: boolean): Iterable<StoredPage> {
+/** Successful responses that the parser knows, in the order of the files; undefined for every other record. */
+function* storedPages(crawl: CrawlDir, sinceMs: number, anchorText: boolean): Iterable<StoredPage | undefined> {
   const handlers = createHandlers();
   const originals = new Originals(crawl);
   for (const file of warcFiles(crawl)) {
-    for (const record of recordsOf(file)) {
-      if (record.type !== 'response' && record.type !== 'revisit') continue;
-      const dateMs = Date.parse(record.fields.get('warc-date') ?? '');
-      const response = dateMs < sinceMs ? undefined : warcResponse(record);
-      if (response === undefined || response.status < 200 || response.status > 299) continue;
-      const whole = record.type === 'response' ? response : originals.of(record);
-      const parsed = whole === undefined ? undefined : parseResponse(handlers, whole, anchorText);
-      if (parsed !== undefined) yield { url: record.fields.get('warc-target-uri') ?? '', dateMs, ...parsed };
-    }
+    for (const record of recordsOf(file)) yield storedPage(record, { handlers, originals, sinceMs, anchorText });
   }
+}
+
+interface PageReading {
+  readonly handlers: Handlers;
+  readonly originals: Originals;
+  readonly sinceMs: number;
+  readonly anchorText: boolean;
+}
+
+function storedPage(record: WarcRecord, { handlers, originals, sinceMs, anchorText }: PageReading): StoredPage | undefined {
+  if (record.type !== 'response' && record.type !== 'revisit') return undefined;
+  const dateMs = Date.parse(record.fields.get('warc-date') ?? '');
+  const response = dateMs < sinceMs ? undefined : warcResponse(record);
+  if (response === undefined || response.status < 200 || response.status > 299) return undefined;
+  const whole = record.type === 'response' ? response : originals.of(record);
+  const parsed = whole && parseResponse(handlers, whole, anchorText);
+  return parsed && { url: record.fields.get('warc-target-uri') ?? '', dateMs, ...parsed };
 }
 
 function parseResponse(handlers: Handlers, response: WarcResponse, anchorText: boolean): Omit<StoredPage, 'url' | 'dateMs'> | undefined {
@@ -96,8 +105,8 @@ export const TEXTS: Table = {
     { name: 'text', type: 'text' },
   ],
   *rows(crawl, { sinceMs }) {
-    for (const { url, dateMs, mediaType, page } of storedPages(crawl, sinceMs, false)) {
-      yield [url, dateMs, mediaType, page.title || undefined, page.language, page.text];
+    for (const stored of storedPages(crawl, sinceMs, false)) {
+      yield stored && [stored.url, stored.dateMs, stored.mediaType, stored.page.title || undefined, stored.page.language, stored.page.text];
     }
   },
 };
@@ -112,7 +121,10 @@ export const LINKS: Table = {
     { name: 'nofollow', type: 'bool' },
   ],
   *rows(crawl, { sinceMs }) {
-    for (const { url, page } of storedPages(crawl, sinceMs, true)) {
+    for (const stored of storedPages(crawl, sinceMs, true)) {
+      yield undefined;
+      if (stored === undefined) continue;
+      const { url, page } = stored;
       for (const { to, text, kind, nofollow } of edgesOf(url, page)) yield [url, to, text || undefined, kind, nofollow];
     }
   },
@@ -150,7 +162,10 @@ export const HOST_LINKS: Table = {
   *rows(crawl, { sinceMs }) {
     const pairs = new PairCounts();
     try {
-      for (const { url, page } of storedPages(crawl, sinceMs, false)) {
+      for (const stored of storedPages(crawl, sinceMs, false)) {
+        yield undefined;
+        if (stored === undefined) continue;
+        const { url, page } = stored;
         const from = splitUrl(url).hostKey;
         const targets = new Map<string, number>();
         for (const { to } of edgesOf(url, page)) {

@@ -38,8 +38,8 @@ const OUTCOMES: Readonly<Record<string, readonly string[]>> = {
   urls: [...OUTCOME_NAMES, ...DROP_REASONS, 'queued'],
   drops: DROP_REASONS,
 };
-/** Rows between two looks at signals, for tables whose rows are rare or small. */
-const ROWS_PER_TURN = 1_000;
+/** Between two looks at signals. */
+const TURN_MS = 50;
 
 export async function exportTable(dir: string, flags: ExportFlags): Promise<number> {
   const table = TABLES[flags.what];
@@ -48,8 +48,8 @@ export async function exportTable(dir: string, flags: ExportFlags): Promise<numb
   const filter = filterOf(flags, Date.now());
   const chosen = chooseColumns(table.columns, flags);
   const crawl = openCrawlDir(dir);
-  const sink = openSink(flags.out ?? '-');
-  return untilDone(sink, EXIT, async () => {
+  const open = () => openSink(flags.out ?? '-');
+  return untilDone(open, EXIT, async (sink) => {
     try {
       await write(table, crawl, filter, chosen, format, sink);
     } finally {
@@ -71,11 +71,13 @@ async function write(
     chosen.map((at) => table.columns[at]!),
   );
   const isWhole = chosen.length === table.columns.length;
-  let rows = 0;
+  let turnMs = performance.now();
   for (const row of table.rows(crawl, filter)) {
-    const piece = encoder.add(isWhole ? row : chosen.map((at) => row[at]));
+    const piece = row && encoder.add(isWhole ? row : chosen.map((at) => row[at]));
     if (piece !== undefined) await sink.write(piece);
-    else if (++rows % ROWS_PER_TURN === 0) await new Promise((turn) => setImmediate(turn));
+    else if (performance.now() - turnMs < TURN_MS) continue;
+    else await new Promise((turn) => setImmediate(turn));
+    turnMs = performance.now();
   }
   await sink.write(encoder.end());
 }

@@ -1,8 +1,10 @@
 /**
  * Where an export goes: standard output, or a file that appears whole or not at all (written under another name, synced, renamed; an interrupt or an error
- * removes what there is) and is then told of on standard error. A reader of standard output that goes away (`| head`) ends the export silently.
+ * removes what there is, and the next export to that name what a kill has left) and is then told of on standard error. A reader of standard output that goes
+ * away (`| head`) ends the export silently.
  */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { PortolanError } from '../../core/errors.ts';
 import { bytes } from '../numbers.ts';
 
@@ -16,6 +18,8 @@ export interface Sink {
   finish(): Promise<void>;
   /** Nothing is left of it. Idempotent; does nothing after `finish`. */
   discard(): void;
+  /** What an interrupt leaves, for whoever has waited. */
+  readonly remains: string;
 }
 
 export function openSink(file: string): Sink {
@@ -43,6 +47,11 @@ class RenamedFile implements FileSink {
     this.#file = file;
     this.#temporary = `${file}.${process.pid}.part`;
     this.#fd = onDisk(file, () => openSync(this.#temporary, 'w'));
+    removeLeftOver(file);
+  }
+
+  get remains(): string {
+    return `${this.#file} was not written`;
   }
 
   async write(piece: Uint8Array): Promise<void> {
@@ -100,29 +109,59 @@ class OutputSink implements Sink {
   async finish(): Promise<void> {}
 
   discard(): void {}
+
+  readonly remains = 'what was written to standard output is not the whole';
 }
 
-/** Does the work and finishes the sink; an interrupt or an error leaves nothing of it. Returns the exit code. */
-export async function untilDone(
-  sink: Sink,
+/** Unfinished files of processes that were killed: they have no one to finish them. Best effort. */
+function removeLeftOver(file: string): void {
+  const [dir, start] = [dirname(file), `${basename(file)}.`];
+  try {
+    for (const name of readdirSync(dir)) {
+      const pid = name.startsWith(start) ? /^(\d+)\.part$/.exec(name.slice(start.length))?.[1] : undefined;
+      if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(dir, name), { force: true });
+    }
+  } catch {
+    // A directory that cannot be listed or cleaned can be written to all the same.
+  }
+}
+
+/** Whether there is such a process on this machine, whoever it belongs to. */
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
+const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Opens a sink, does the work and finishes the sink; an interrupt or an error leaves nothing of it. Returns the exit code. */
+export async function untilDone<S extends Sink>(
+  open: () => S,
   codes: { readonly finished: number; readonly interrupted: number },
-  work: () => Promise<void>,
+  work: (sink: S) => Promise<void>,
 ): Promise<number> {
+  let sink: S | undefined;
   const interrupt = (): void => {
-    sink.discard();
+    sink?.discard();
+    if (sink !== undefined) process.stderr.write(`interrupted: ${sink.remains}\n`);
     process.exit(codes.interrupted);
   };
-  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  // Before there is a file that would be left.
+  for (const signal of INTERRUPTS) process.on(signal, interrupt);
   try {
-    await work();
+    sink = open();
+    await work(sink);
     await sink.finish();
     return codes.finished;
   } catch (error) {
-    sink.discard();
+    sink?.discard();
     if (error instanceof ReaderGone) return codes.finished;
     throw error;
   } finally {
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    for (const signal of INTERRUPTS) process.off(signal, interrupt);
   }
 }
 

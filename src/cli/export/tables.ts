@@ -27,8 +27,8 @@ export interface ExportFilter {
 
 export interface Table {
   readonly columns: readonly Column[];
-  /** Reads in bounded memory. */
-  rows(crawl: CrawlDir, filter: ExportFilter): Iterable<readonly Value[]>;
+  /** Reads in bounded memory. `undefined`: no row yet; what is read without becoming a row at once says so, for signals are heard between two of either. */
+  rows(crawl: CrawlDir, filter: ExportFilter): Iterable<readonly Value[] | undefined>;
 }
 
 const VIA: readonly Column[] = [
@@ -105,10 +105,13 @@ export const URLS: Table = {
   },
 };
 
-function* queuedRows(reader: ShardReader, sinceMs: number): Iterable<readonly Value[]> {
+function* queuedRows(reader: ShardReader, sinceMs: number): Iterable<readonly Value[] | undefined> {
   for (const { host, entry } of reader.entries()) {
     const foundAtMs = entry.foundAtS * 1_000;
-    if (foundAtMs < sinceMs) continue;
+    if (foundAtMs < sinceMs) {
+      yield undefined;
+      continue;
+    }
     const url = `${entry.https ? 'https' : 'http'}://${host}${entry.pathQuery}`;
     const key = keyHex(entry.keyHi, entry.keyLo);
     yield [url, key, host, 'queued', undefined, undefined, foundAtMs, entry.attempts || undefined, entry.via || undefined, entry.depth];
@@ -160,7 +163,10 @@ export const HOSTS: Table = {
   *rows(crawl, { sinceMs }) {
     for (const reader of crawl.readers()) {
       for (const { record: host, queued, dueMs } of reader.hosts()) {
-        if (host.lastEndMs < sinceMs) continue;
+        if (host.lastEndMs < sinceMs) {
+          yield undefined;
+          continue;
+        }
         yield [
           ...[
             host.key,
