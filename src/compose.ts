@@ -92,7 +92,7 @@ export async function runCrawl(config: Config, options: RunOptions): Promise<Cra
     const wanted = newMeta(config, Math.max(4, availableParallelism()), tldts.version, startedAtMs);
     const isNew = !disk.exists(CRAWL_META) && !disk.list('state').some((name) => name.startsWith('shard-'));
     const meta = await openMeta(disk, wanted, options.force);
-    const log = SteeringLog.open(disk);
+    const log = await SteeringLog.open(disk);
     closeLog = () => log.close();
     const { blocks, delays: hostDelays, seeds: addedSeeds } = log.state;
     const blocklist = blocklistWith(file, blocks);

@@ -240,7 +240,7 @@ async function metaOf(dir: string): Promise<CrawlMeta> {
 async function withLog<T>(dir: string, work: (log: SteeringLog) => Promise<T>): Promise<T> {
   const unlock = lockCrawl(join(dir, 'state', 'lock.db'));
   try {
-    const log = SteeringLog.open(openDisk(dir));
+    const log = await SteeringLog.open(openDisk(dir));
     try {
       return await work(log);
     } finally {

@@ -2,7 +2,7 @@
  * What was asked of a crawl, in the order in which it was asked: state/steering.jsonl, one line for each change, also those that end with the run.
  *
  * Invariant: a record is in `state` only when its line is durable. One process writes, the one that holds the crawl's lock. A torn last line is
- * what a crash left of a change that nobody was told of: it is cut off at open.
+ * what a crash left of a change that nobody was told of: it is cut off at open. A whole one may be that as well: it counts, so it is synced first.
  */
 import { PortolanError } from '../core/errors.ts';
 import type { Disk, DiskFile } from '../ports/disk.ts';
@@ -27,12 +27,21 @@ export class SteeringLog {
   }
 
   /** With the lock of the crawl held. Throws PORTOLAN_STATE_DAMAGED, PORTOLAN_STATE_NEWER, PORTOLAN_DISK_*. */
-  static open(disk: Disk): SteeringLog {
+  static async open(disk: Disk): Promise<SteeringLog> {
     if (!disk.exists(STEERING_LOG)) return new SteeringLog(disk, NOTHING_STEERED, 0);
     const bytes = Buffer.from(disk.readWhole(STEERING_LOG));
     const whole = bytes.lastIndexOf(LINE_FEED) + 1;
     if (whole < bytes.length) disk.truncate(STEERING_LOG, whole);
-    return new SteeringLog(disk, replay(bytes.toString('utf8', 0, whole)), whole);
+    const log = new SteeringLog(disk, replay(bytes.toString('utf8', 0, whole)), whole);
+    if (whole > 0) await log.#keepWhatIsThere();
+    return log;
+  }
+
+  /** Shards take seeds of the log by their numbers: were a line gone after a power cut, the next seeds would get numbers that are taken, and be lost. */
+  async #keepWhatIsThere(): Promise<void> {
+    this.#file = this.#disk.openAppend(STEERING_LOG);
+    await this.#file.sync();
+    await this.#disk.syncDir('state');
   }
 
   get state(): SteeringState {

@@ -11,6 +11,7 @@ import type { FateRow, PageRow, QueueEntry } from '../core/records.ts';
 import type { ContentEntry } from './link-channel.ts';
 
 export interface ShardStore {
+  /** Everything that it shows is durable when it returns, also a batch that a process which died had not synced yet: others are told of it at once. */
   open(shard: number): OpenedShard;
   readHost(id: number): HostRecord | undefined;
   findHostId(key: string): number | undefined;

@@ -28,9 +28,9 @@ import { AddressState, HostState, type NamedAddress, type OpenExchange, ShardVie
 
 /** A robots.txt may expire while the name of its host is being looked up. */
 const EXPIRED_SLACK_MS = 60_000;
-/** Of a budget cycle, whose begin the ledger does not show exactly. */
+/** A budget cycle begins with its first request, which is written down a moment after that was decided. */
 const CYCLE_SLACK_SHARE = 0.1;
-const CYCLE_SLACK_MS_MAX = 3_600_000;
+const CYCLE_SLACK_MS_MAX = 1_000;
 /** A thread that waits for a processor writes its start record late; the rate limit is judged with so much patience. */
 const RATE_SLACK_MS = 250;
 const RATE_CREDIT_MS = 10;
@@ -222,10 +222,11 @@ export class Judge {
         owing.restartPlace = place;
       }
     }
-    for (const page of view.recentPages) {
-      if (page.commitSeq < header.commitSeq) continue;
-      page.host.pages--;
-      this.counts.pages--;
+    for (const before of view.recentPages.reverse()) {
+      if (before.commitSeq < header.commitSeq) continue;
+      before.host.pages = before.pages;
+      before.host.cycleFromMs = before.cycleFromMs;
+      if (before.isPage) this.counts.pages--;
     }
     view.open.clear();
     view.recent.clear();
@@ -444,6 +445,7 @@ export class Judge {
     const isOver = host.pages >= config.pageBudget;
     if (at.epochMs >= cycleEndMs || (isOver && at.epochMs >= cycleEndMs - slackMs)) {
       if (at.epochMs < cycleEndMs) this.findings.undecided('budget-window');
+      view.recentPages.push({ host, commitSeq: view.commitSeq, pages: host.pages, cycleFromMs: host.cycleFromMs, isPage: false });
       host.cycleFromMs = at.epochMs;
       host.pages = 0;
     } else if (isOver) {
@@ -507,9 +509,9 @@ export class Judge {
 
   #countPage(view: ShardView, exchange: OpenExchange): void {
     const { host } = exchange;
+    view.recentPages.push({ host, commitSeq: view.commitSeq, pages: host.pages, cycleFromMs: host.cycleFromMs, isPage: true });
     host.pages++;
     this.counts.pages++;
-    view.recentPages.push({ host, commitSeq: view.commitSeq });
     const maxPages = view.rules?.config.maxPages ?? 0;
     if (maxPages > 0 && this.counts.pages > maxPages)
       this.#violation(view, exchange, 'max-pages', `page ${this.counts.pages}, the limit is ${maxPages}`, []);

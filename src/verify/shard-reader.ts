@@ -30,7 +30,7 @@ export interface LedgerEvent {
 }
 
 const NAME = /^ledger\/ledger-s(\d+)-(\d{5,9})\.ledger$/;
-/** A commit names the mark before it at most. */
+/** Of one opening: the mark of a commit is written when the commit before it is durable, so the last durable one is among the last two. */
 const MARKS_KEPT = 4;
 
 /** Ledger files by shard, each in the order of its segments. */
@@ -57,7 +57,10 @@ export class ShardReader {
   readonly #files: readonly LedgerFile[];
   readonly #findings: Findings;
   readonly #starts = new Map<number, number>();
+  /** Of the opening that is being read. */
   #marks: Mark[] = [];
+  /** Of the openings before it, from the mark that the last of them named: as long as none makes a commit durable, the next one names the same mark. */
+  #marksBefore: Mark[] = [];
   #boot = '';
   #monoMs = 0;
   #lastWallMs = 0;
@@ -160,6 +163,7 @@ export class ShardReader {
       if (record.prior !== undefined) this.#expectMark(record.prior, file, from, 'the commit that the shard was opened at');
       else if (record.commitSeq > 0 && !this.#oldFormat)
         this.#missing(file, from, 'the shard was opened without the mark of its last commit');
+      this.#opens(record.prior);
       return;
     }
     if (from !== 0) this.#missing(file, from, 'a segment begins within another');
@@ -171,14 +175,24 @@ export class ShardReader {
   #mark(file: LedgerFile, from: number, to: number, record: LedgerMark, stream: LedgerStream): void {
     if (stream.chainTo(from) !== record.chain) this.#missing(file, from, 'the bytes before this mark are not those that were committed');
     this.#marks.push({ segment: file.segment, length: to, chain: stream.chainTo(to) });
-    if (this.#marks.length > MARKS_KEPT) this.#marks.shift();
+    if (this.#marks.length <= MARKS_KEPT) return;
+    this.#marks.shift();
+    this.#marksBefore = [];
+  }
+
+  /** No later opening names a mark before `named`. */
+  #opens(named: Mark | undefined): void {
+    const marks = [...this.#marksBefore, ...this.#marks];
+    const at = named === undefined ? -1 : marks.findIndex((one) => isSame(one, named));
+    this.#marksBefore = at < 0 ? marks : marks.slice(at);
+    this.#marks = [];
   }
 
   #expectMark(mark: Mark, file: LedgerFile | undefined, offset: number, whose: string): void {
-    const found = this.#marks.some((one) => one.segment === mark.segment && one.length === mark.length && one.chain === mark.chain);
+    const found = [...this.#marksBefore, ...this.#marks].some((one) => isSame(one, mark));
     if (found || mark.length === 0) return;
     // Commits of the format without marks cannot be looked up.
-    if (this.#oldFormat && this.#marks.length === 0) return;
+    if (this.#oldFormat && this.#marks.length + this.#marksBefore.length === 0) return;
     const at = file ?? { shard: this.shard, segment: mark.segment, name: `shard ${this.shard}` };
     this.#told = false;
     this.#missing(at, offset, `${whose} left ${mark.length} bytes in segment ${mark.segment}; they are not there as they were`);
@@ -197,6 +211,10 @@ export class ShardReader {
       records: [{ file: file.name, offset }],
     });
   }
+}
+
+function isSame(one: Mark, other: Mark): boolean {
+  return one.segment === other.segment && one.length === other.length && one.chain === other.chain;
 }
 
 /**

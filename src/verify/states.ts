@@ -88,6 +88,15 @@ export interface PendingRobots {
   readonly before: LedgerRobots | undefined;
 }
 
+/** A host's count before a page, or before a new cycle of its budget, so that an opening can take back what no commit covered. */
+export interface CountBefore {
+  readonly host: HostState;
+  readonly commitSeq: number;
+  readonly pages: number;
+  readonly cycleFromMs: number;
+  readonly isPage: boolean;
+}
+
 export class ShardView {
   readonly shard: number;
   header: LedgerHeader | undefined;
@@ -103,7 +112,7 @@ export class ShardView {
   pending: PendingRobots | undefined;
   /** Hosts and addresses with the last commit before their last record; those that a commit has covered for sure leave. */
   readonly recent = new Map<HostState | AddressState, number>();
-  recentPages: { readonly host: HostState; readonly commitSeq: number }[] = [];
+  recentPages: CountBefore[] = [];
   /** What a robots.txt replaced, so that an opening can take back what no commit covered. */
   recentRobots: { readonly origin: string; readonly before: LedgerRobots | undefined; readonly commitSeq: number }[] = [];
 

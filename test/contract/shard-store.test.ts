@@ -196,6 +196,15 @@ describe('the memory store as a disk', () => {
     assert.equal(createMemoryStore(state).open(0).commitSeq, 1);
   });
 
+  test('R-L1 what a store shows when it is opened stays, also when the process that died had not synced it', () => {
+    const state = new MemoryShardState();
+    void opened(state, () => new Promise(() => {})).commit(batch(1, { hosts: [host(1)] }));
+    state.crash('kept');
+    assert.equal(createMemoryStore(state).open(0).commitSeq, 1);
+    state.crash('lost');
+    assert.equal(createMemoryStore(state).open(0).commitSeq, 1);
+  });
+
   test('R-A7 a commit of a dead process never settles, and the process cannot read on', async () => {
     const state = new MemoryShardState();
     const sync = Promise.withResolvers<void>();

@@ -221,7 +221,7 @@ test('the state that the log gives after a restart is the state that was in forc
     fc.asyncProperty(fc.array(request, { maxLength: 12 }), async (requests) => {
       const temporary = TestDisk.temporary();
       try {
-        const log = SteeringLog.open(temporary.disk);
+        const log = await SteeringLog.open(temporary.disk);
         let model: SteeringState = NOTHING_STEERED;
         for (const one of requests) {
           const parsed = parse(one);
@@ -237,7 +237,7 @@ test('the state that the log gives after a restart is the state that was in forc
         }
         log.close();
         assert.deepEqual(log.state, model);
-        assert.deepEqual(SteeringLog.open(temporary.disk).state, model);
+        assert.deepEqual((await SteeringLog.open(temporary.disk)).state, model);
       } finally {
         temporary.remove();
       }
@@ -249,16 +249,47 @@ test('the state that the log gives after a restart is the state that was in forc
 test('a torn last line is cut off, what stands before it is kept, and the log goes on behind it', async () => {
   const temporary = TestDisk.temporary();
   try {
-    const log = SteeringLog.open(temporary.disk);
+    const log = await SteeringLog.open(temporary.disk);
     await log.append({ verb: 'block', entries: ['a.example'], uid: 0, atMs: AT });
     await log.append({ verb: 'block', entries: ['b.example'], uid: 0, atMs: AT });
     log.close();
     temporary.disk.truncate(STEERING_LOG, temporary.disk.size(STEERING_LOG) - 5);
-    const again = SteeringLog.open(temporary.disk);
+    const again = await SteeringLog.open(temporary.disk);
     assert.deepEqual(again.state.blocks, ['a.example']);
     await again.append({ verb: 'block', entries: ['c.example'], uid: 0, atMs: AT });
     again.close();
-    assert.deepEqual(SteeringLog.open(temporary.disk).state.blocks, ['a.example', 'c.example']);
+    assert.deepEqual((await SteeringLog.open(temporary.disk)).state.blocks, ['a.example', 'c.example']);
+  } finally {
+    temporary.remove();
+  }
+});
+
+test('what a process that died has left in the log is durable, and so is its name, before it is in force', async () => {
+  const temporary = TestDisk.temporary();
+  try {
+    const disk = new (class extends TestDisk {
+      readonly synced: string[] = [];
+      override openAppend(path: string): DiskFile {
+        const file = super.openAppend(path);
+        const sync = file.sync.bind(file);
+        file.sync = () => {
+          this.synced.push(path);
+          return sync();
+        };
+        return file;
+      }
+      override syncDir(path: string): Promise<void> {
+        this.synced.push(path);
+        return super.syncDir(path);
+      }
+    })(temporary.disk.root);
+    const left = disk.openAppend(STEERING_LOG);
+    left.append(Buffer.from(encodeRecord({ verb: 'seeds', urls: ['https://a.example/'], uid: 0, atMs: AT })));
+    left.close();
+    const log = await SteeringLog.open(disk);
+    assert.equal(log.state.seeds.length, 1);
+    assert.deepEqual(disk.synced, [STEERING_LOG, 'state']);
+    log.close();
   } finally {
     temporary.remove();
   }
@@ -290,12 +321,12 @@ test('a change that could not be made durable is not in force, and nothing is ta
   const temporary = TestDisk.temporary();
   try {
     const disk = new UnsyncedDisk(temporary.disk.root);
-    const log = SteeringLog.open(disk);
+    const log = await SteeringLog.open(disk);
     const record: SteeringRecord = { verb: 'block', entries: ['a.example'], uid: 0, atMs: AT };
     await assert.rejects(log.append(record), /EIO/);
     await assert.rejects(log.append(record), /EIO/);
     assert.deepEqual(log.state.blocks, []);
-    assert.deepEqual(SteeringLog.open(disk).state.blocks, []);
+    assert.deepEqual((await SteeringLog.open(disk)).state.blocks, []);
   } finally {
     temporary.remove();
   }

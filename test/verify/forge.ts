@@ -150,6 +150,16 @@ export class Forge {
     return this;
   }
 
+  /** The process died before this commit's batch was durable: its mark stands there, and the next opening names the one before. */
+  markOfLostCommit(shard = 0): this {
+    const state = this.#shardOf(shard);
+    const { commitSeq, mark } = state;
+    this.mark(shard);
+    state.commitSeq = commitSeq;
+    state.mark = mark;
+    return this;
+  }
+
   /** The next segment begins. */
   rotate(shard = 0): this {
     const state = this.#shardOf(shard);

@@ -502,6 +502,20 @@ describe('R-C8: the evidence itself', () => {
     forge.setBytes(before);
     finds(forge.open().wait(2_000).page(), { 'evidence-missing': 1 });
   });
+  test('openings whose commits were all lost name the last commit that was not, however many there are', () => {
+    const forge = crawl().mark();
+    for (let n = 0; n < 9; n++) forge.page().wait(2_000).markOfLostCommit().open().wait(2_000);
+    finds(forge, {}, { committed: forge.committed() });
+    forge.page().wait(2_000).mark().open().wait(2_000).page().wait(2_000).mark();
+    finds(forge, {}, { committed: forge.committed() });
+  });
+  test('an opening that goes back behind what an earlier one knew is missed', () => {
+    const forge = crawl().mark();
+    const before = forge.committed().get(0)!;
+    for (let n = 0; n < 3; n++) forge.page().wait(2_000).mark();
+    forge.open().wait(2_000);
+    finds(forge, { 'evidence-missing': 1 }, { committed: new Map([[0, before]]) });
+  });
   test('a ledger of the format before says what it cannot decide', () => {
     const forge = new Forge();
     forge.append(0, {

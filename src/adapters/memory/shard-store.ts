@@ -2,9 +2,9 @@
  * ShardStore in memory, for the simulator and for tests. The tables live in a MemoryShardState, which is the "disk": it outlives the store
  * that was opened on it, as a file outlives a process.
  *
- * Invariant: a batch is applied whole before `commit` returns, and every change leaves an undo step until the sync that covers it succeeds;
- * so `crash('lost')` gives exactly the state of the last synced batch. A store whose state crashed or was opened again is dead: its commits
- * never settle, as those of a killed process never do.
+ * Invariant: a batch is applied whole before `commit` returns, and every change leaves an undo step until the sync that covers it succeeds; so
+ * `crash('lost')` gives exactly the state of the last synced batch. Opening syncs what a process that died has left. A store whose state crashed or
+ * was opened again is dead: its commits never settle, as those of a killed process never do.
  * What it does not do: fence epochs, or copy blobs (a batch is a value; nobody changes it after handing it in).
  */
 import { assert, PortolanError } from '../../core/errors.ts';
@@ -147,6 +147,7 @@ class MemoryStore implements ShardStore {
     const state = this.#state;
     const { isNew } = state;
     this.#incarnation = state.take(shard);
+    state.synced();
     const { commitSeq, clean, totals, marks, seenManifest, nextHostId, nextContentId } = metaOf(state);
     return {
       commitSeq,
@@ -295,7 +296,7 @@ function applyBatch(state: MemoryShardState, batch: Batch): void {
   for (const row of batch.robots) putRobots(state, row);
   for (const row of batch.content) putContent(state, row);
   for (const delta of batch.seenDeltas) state.deltas.set(delta.seq, delta);
-  for (const seq of [...state.deltas.rows.keys()]) if (seq < batch.seenDeltasBelow) state.deltas.delete(seq);
+  if (batch.seenDeltasBelow > 0) for (const seq of [...state.deltas.rows.keys()]) if (seq < batch.seenDeltasBelow) state.deltas.delete(seq);
   for (const row of batch.outbox) state.outbox.set(`${row.to}/${row.seq}`, row);
   for (const done of batch.outboxDone)
     for (const row of [...state.outbox.rows.values()])

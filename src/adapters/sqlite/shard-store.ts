@@ -3,7 +3,7 @@
  * survives a power cut when `commit` resolves. SQLite's own calls run on the caller's thread (they go to the page cache); the sync does not.
  * One connection, held in locking mode NORMAL so that `status` may read beside a running crawl.
  */
-import { closeSync, existsSync, fdatasync, fsyncSync, mkdirSync, openSync, renameSync, unlinkSync } from 'node:fs';
+import { closeSync, existsSync, fdatasync, fsyncSync, mkdirSync, openSync, readSync, renameSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { assert, PortolanError } from '../../core/errors.ts';
@@ -32,6 +32,9 @@ export interface SqliteStoreOptions {
   readonly cacheBytes: number;
   readonly readOnly?: boolean;
 }
+
+/** Read and written again at once. */
+const LOG_PIECE_BYTES = 1_048_576;
 
 export type Row = Record<string, unknown>;
 type Statement = Database.Statement<unknown[], Row>;
@@ -95,6 +98,7 @@ class SqliteStore implements ShardStore {
         createDatabase(file, shard);
         this.#isNew = true;
       }
+      if (!readOnly) keepLeftLog(`${file}-wal`);
       this.#db = new Database(file, { readonly: readOnly, fileMustExist: readOnly });
       if (!readOnly) this.#prepareDatabase(shard);
       else if (!hasTables(this.#db)) return NOTHING;
@@ -333,6 +337,26 @@ function createDatabase(file: string, shard: number): void {
   }
   renameSync(draft, file);
   syncNow(dirname(file));
+}
+
+/**
+ * Makes the log that a process left durable as it is read now. It may end with a batch that was not synced, or whose sync failed, and what is read at open is
+ * told to others at once: after a power cut they would have let go of finds that this shard never had. Written again, since the kernel may hold what it failed
+ * to write for clean, and a sync alone then does nothing. The bytes stay the same, so readers and a crash on the way are not harmed.
+ */
+function keepLeftLog(log: string): void {
+  if (!existsSync(log)) return;
+  const fd = openSync(log, 'r+');
+  try {
+    const bytes = Buffer.allocUnsafe(LOG_PIECE_BYTES);
+    for (let at = 0, read = 1; read > 0; at += read) {
+      read = readSync(fd, bytes, 0, bytes.length, at);
+      for (let done = 0; done < read; ) done += writeSync(fd, bytes, done, read - done, at + done);
+    }
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function addTables(db: Database.Database, shard: number): void {

@@ -1,7 +1,18 @@
 /** What only the SQLite adapter can be asked: real kills, real faults of the disk, real locks. The rest is its contract suite. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -175,6 +186,30 @@ describe('when the disk fails', () => {
         assert.equal(unsynced, 0, line);
       }
       assert.equal(durable, 5);
+    }));
+
+  test('R-L1 what a process that died has left in the log is written again and synced before anybody is told of it', (t) =>
+    withDirectory(async (dir) => {
+      if (!hasStrace()) return skipLoudly(t, 'strace is not there or may not trace');
+      const [file, left, log] = ['state.db', 'left.db', 'trace'].map((name) => join(dir, name)) as [string, string, string];
+      const store = createSqliteStore({ file, ...OPTIONS });
+      store.open(0);
+      for (let seq = 1; seq <= 3; seq++) await store.commit(historyBatch(seq));
+      for (const end of ['', '-wal']) copyFileSync(file + end, left + end);
+      store.close();
+      const bytes = readFileSync(`${left}-wal`).length;
+      const trace = ['-f', '-qq', '-y', '-o', log, '-e', 'trace=pwrite64,fsync,write'];
+      const { stdout } = await capture('strace', [...trace, process.execPath, COMMITTER, left, '1']);
+      assert.equal(stdout.trim(), 'opened 3\ndurable 4');
+      let written = 0;
+      let synced = 0;
+      for (const line of readFileSync(log, 'utf8').split('\n')) {
+        if (/write\(1<.*"opened /.test(line)) break;
+        if (/pwrite64\(\d+<[^>]*left\.db-wal>/.test(line)) written += Number(/ = (\d+)$/.exec(line)?.[1]);
+        if (/fsync\(\d+<[^>]*left\.db-wal>\) += 0/.test(line)) synced = written;
+      }
+      assert.ok(bytes > 0 && synced >= bytes, `${synced} of ${bytes} bytes`);
+      assert.equal(assertPrefix(left), 4);
     }));
 
   test('R-L1 a full disk rejects the commit by its name, and with space again the crawl goes on from the last one', (t) =>
