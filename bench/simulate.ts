@@ -2,10 +2,12 @@
  * What a simulated fetch costs: the engine and its rooms without sockets, kernel and page bodies. Fetches per second of CPU time and peak memory of one process,
  * with tables in memory and with SQLite below the same engine.
  *
- *   npm run bench:sim -- [--web NAME|FILE] [--hosts 2000] [--for 25m] [--seed 1] [--store memory|sqlite|both] [--smoke] [--json]
+ *   npm run bench:sim -- [--web NAME|FILE] [--body generated|links|text] [--hosts 2000] [--for 25m] [--seed 1] [--rate 0] [--shards 4]
+ *                        [--store memory|sqlite|both] [--smoke] [--json]
  *
- * Each store runs in a process of its own. A fetch is an exchange with a server, robots.txt included. The preset `broad` has pages that are their generated
- * links and little else, and about as many new hosts as fetches; `warm`, the default, is the same web with 500 hosts, as a crawl sees it that has found its hosts;
+ * Each store runs in a process of its own. A fetch is an exchange with a server, robots.txt included. `--body` is the form of pages (docs/SIMULATION.md), `--rate`
+ * the crawl's requests per second (0: as many as politeness allows). Both laws are checked at every commit and every pause at every request, as always.
+ * The preset `broad` has pages that are handed over as generated, and about as many new hosts as fetches; `warm`, the default, is the same web with 500 hosts, as a crawl sees it that has found its hosts;
  * `cold` is the opposite: pages of hundreds of links to hosts never met, a million of them within 15 s of virtual time.
  * The same seed and options print the same `eventHash` with the memory store; SQLite's commits take no virtual time but that of the simulated disk.
  */
@@ -25,6 +27,8 @@ import { parseWebOptions, WEB_PRESETS, type WebOptions } from '../src/sim/web/op
 interface Measured {
   readonly store: string;
   readonly web: string;
+  readonly body: WebOptions['body'];
+  readonly shards: number;
   readonly fetches: number;
   readonly cpuS: number;
   readonly fetchesPerCpuS: number;
@@ -50,6 +54,9 @@ const WEBS: Readonly<Record<string, WebOptions>> = {
 const { values: flags } = parseArgs({
   options: {
     web: { type: 'string', default: 'warm' },
+    body: { type: 'string' },
+    rate: { type: 'string', default: '0' },
+    shards: { type: 'string', default: '4' },
     hosts: { type: 'string', default: '2000' },
     for: { type: 'string', default: '25m' },
     seed: { type: 'string', default: '1' },
@@ -85,6 +92,8 @@ async function measure(store: string): Promise<Measured> {
     return {
       store,
       web: flags.web,
+      body: readWeb(flags.web).body,
+      shards: result.shards,
       fetches: result.exchanges,
       cpuS,
       fetchesPerCpuS: Math.round(result.exchanges / cpuS),
@@ -105,7 +114,13 @@ async function measure(store: string): Promise<Measured> {
 /** As `portolan simulate` runs it: without output files and without the rows of ended URLs. */
 function run(parts: SimParts): Promise<SimulationResult> {
   const config = parseConfig(
-    { agent: { contact: 'bench@example.org' }, scope: { mode: 'web' }, output: { warc: false, pages: false } },
+    {
+      agent: { contact: 'bench@example.org' },
+      scope: { mode: 'web' },
+      output: { warc: false, pages: false },
+      politeness: { rate: Number(flags.rate) },
+      run: { shards: Number(flags.shards) },
+    },
     'bench',
   );
   return runSimulation(
@@ -124,7 +139,8 @@ function run(parts: SimParts): Promise<SimulationResult> {
 }
 
 function readWeb(name: string): WebOptions {
-  return WEBS[name] ?? parseWebOptions(JSON.parse(readFileSync(name, 'utf8')), name);
+  const web = WEBS[name] ?? parseWebOptions(JSON.parse(readFileSync(name, 'utf8')), name);
+  return flags.body === undefined ? web : { ...web, body: parseWebOptions({ body: flags.body }, '--body').body };
 }
 
 /** A commit to a real file ends in real time: the loop waits for those that are under way before it goes on to the next event. */
@@ -160,9 +176,9 @@ function sqliteParts(dir: string): SimParts {
 }
 
 function describe(measured: Measured): string {
-  const { store, web, fetches, cpuS, fetchesPerCpuS, rssMB, hosts, urls, links, virtualS, commits, eventHash } = measured;
+  const { store, web, body, shards, fetches, cpuS, fetchesPerCpuS, rssMB, hosts, urls, links, virtualS, commits, eventHash } = measured;
   return [
-    `${store.padEnd(6)} ${fetchesPerCpuS} fetches per CPU second (${fetches} in ${cpuS.toFixed(1)} s; web ${web}), peak ${rssMB} MB`,
+    `${store.padEnd(6)} ${fetchesPerCpuS} fetches per CPU second (${fetches} in ${cpuS.toFixed(1)} s; web ${web}, pages ${body}, ${shards} shards), peak ${rssMB} MB`,
     `       ${hosts} hosts, ${urls} URLs admitted of ${links} links, ${commits} commits, ${virtualS} s of virtual time, events ${eventHash}`,
     ...measured.findings,
   ].join('\n');

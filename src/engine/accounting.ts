@@ -83,10 +83,25 @@ export class Totals {
   }
 
   snapshot(queued: readonly number[]): TotalsSnapshot {
-    const numbers = {} as Record<(typeof NUMBERS)[number], number>;
-    for (const name of NUMBERS) numbers[name] = this[name];
     return {
-      ...numbers,
+      extracted: this.extracted,
+      finderKnown: this.finderKnown,
+      local: this.local,
+      seeds: this.seeds,
+      known: this.known,
+      admitted: this.admitted,
+      interim: this.interim,
+      reopened: this.reopened,
+      putBackPages: this.putBackPages,
+      putBackDrops: this.putBackDrops,
+      requests: this.requests,
+      robotsRequests: this.robotsRequests,
+      wireBytes: this.wireBytes,
+      bodyBytes: this.bodyBytes,
+      exactDuplicates: this.exactDuplicates,
+      nearDuplicates: this.nearDuplicates,
+      storedPages: this.storedPages,
+      lostOutput: this.lostOutput,
       queued: [...queued],
       finderRejected: Object.fromEntries(this.finderRejected),
       ownerRejected: Object.fromEntries(this.ownerRejected),

@@ -2,8 +2,10 @@
  * Politeness debts after a stop (PROTOCOL section 4): what the ledger says beyond the last commit, and what was in flight at it, becomes debts
  * of hosts and addresses. A stop may make the crawl slower than it had to be, never faster than it may.
  */
+
 import { BACKOFF_MAX } from '../frontier/gap.ts';
 import { hostOfKey } from './entries.ts';
+import { gapOwed } from './host-gap.ts';
 import { gateKey } from './host-rules.ts';
 import type { ShardEnv } from './shard-env.ts';
 import type { ShardState } from './shard-state.ts';
@@ -53,7 +55,7 @@ function readDebts(state: DebtState): ReadonlyMap<string, LedgerDebt> {
 
 /** The whole pause counts from now: when the exchange ended, if it did, is not known for sure. */
 function restoreDebt(env: ShardEnv, state: DebtState, hostKey: string, debt: LedgerDebt, now: number): void {
-  const { hostRules, random, domains, hostDelays } = env.context;
+  const { hostRules, random, domains } = env.context;
   const rules = hostRules.of(hostKey);
   const jitter = random.next() * RESTART_JITTER;
   for (const address of debt.addresses) env.ports.gate.owe(gateKey(rules, hostKey, address), now + rules.addressDelayMs * (1 + jitter));
@@ -63,11 +65,7 @@ function restoreDebt(env: ShardEnv, state: DebtState, hostKey: string, debt: Led
   if (memory === undefined) return;
   const { record } = memory;
   record.backoff = Math.min(record.backoff + debt.slowDowns, BACKOFF_MAX);
-  const gap = hostDelays.current.gapAfter(
-    hostKey,
-    { durationMs: record.lastDurationMs, crawlDelayMs: record.crawlDelayMs, backoff: record.backoff, retryAfterMs: undefined },
-    rules.gap,
-  );
+  const gap = gapOwed(env.context, record);
   const wholeMs = Math.max(gap.owedMs, debt.owedMs);
   // What a commit already knows may reach further, as a Retry-After does; it counted from the end that it knows of.
   const knownMs = Math.min(record.lastEndMs, now) + record.owedMs - now;

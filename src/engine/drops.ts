@@ -88,7 +88,7 @@ export class Drops {
     for (let drops = 0; drops < DROPS_PER_TURN; drops++) {
       const entry = this.#frontier.peek(memory, Number.POSITIVE_INFINITY);
       if (entry === undefined) break;
-      this.drop(memory, entry, partsOf(entry, record.key), reason, '', now);
+      this.drop(memory, entry, partsOf(memory, entry), reason, '', now);
     }
     this.#frontier.endTurn(memory, now, now);
   }

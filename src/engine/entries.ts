@@ -1,6 +1,7 @@
 /** A URL in its three forms within a shard: a find or a page row, an entry of its host's queue, and the parts of its text. */
 import type { Find, PageRow, QueueEntry } from '../core/records.ts';
 import { detached } from '../core/text.ts';
+import type { HostMemory } from '../frontier/frontier.ts';
 import { type SplitUrl, splitUrl } from '../url/index.ts';
 
 /** Stands for the request of a robots.txt, which no queue holds. */
@@ -18,8 +19,12 @@ export const ROBOTS_ENTRY: QueueEntry = {
   chain: undefined,
 };
 
-export function partsOf(entry: QueueEntry, hostKey: string): SplitUrl {
-  return splitUrl(`${entry.https ? 'https' : 'http'}://${hostKey}${entry.pathQuery}`);
+/** Of the head of a host's queue. The texts of an origin are the same ones for each URL of it: their hashes are known wherever they are looked up. */
+export function partsOf(memory: HostMemory, { https, pathQuery }: QueueEntry): SplitUrl {
+  const scheme = https ? 'https' : 'http';
+  if (memory.parts?.scheme !== scheme) memory.parts = splitUrl(`${scheme}://${memory.record.key}/`);
+  const { host, port, hostKey, origin } = memory.parts;
+  return { scheme, host, port, hostKey, origin, pathQuery };
 }
 
 export function urlOf(parts: SplitUrl): string {

@@ -4,6 +4,7 @@
  * Invariant: the ledger holds the start record before the request leaves, and the end record after everything that the result adds to the
  * host's pause is known. A lease ends once; its slot, its address and the host's gap end with it, before anything is done with the result.
  */
+
 import { type HostRecord, hostDueMs } from '../core/host.ts';
 import type { OutcomeCode } from '../core/reasons.ts';
 import type { QueueEntry } from '../core/records.ts';
@@ -17,6 +18,7 @@ import { ROBOTS_DEFAULTS } from '../robots/policy.ts';
 import type { SplitUrl } from '../url/index.ts';
 import type { Totals } from './accounting.ts';
 import type { Activity } from './activity.ts';
+import { gapOwed } from './host-gap.ts';
 import { gateKey } from './host-rules.ts';
 import type { Loop } from './loop.ts';
 import type { OpenRequest } from './saved-marks.ts';
@@ -160,16 +162,7 @@ export class Exchanges {
       record.faults = 0;
       record.setAside = 0;
     }
-    const gap = this.#env.context.hostDelays.current.gapAfter(
-      record.key,
-      {
-        durationMs: result.durationMs,
-        crawlDelayMs: record.crawlDelayMs,
-        backoff: record.backoff,
-        retryAfterMs: slowDown ? result.retryAfterMs : undefined,
-      },
-      this.#env.context.hostRules.of(record.key).gap,
-    );
+    const gap = gapOwed(this.#env.context, record, slowDown ? result.retryAfterMs : undefined);
     record.owedMs = gap.owedMs;
     record.gapRule = gap.rule;
   }

@@ -49,6 +49,10 @@ export class Loop {
   #lastNowMs: EpochMs = 0;
   #lastMonoMs: MonoMs = 0;
   #cancelPump: (() => void) | undefined;
+  /** When the timer of #cancelPump is due. */
+  #pumpAtMs: EpochMs = 0;
+  /** The request rate lets nothing through before. */
+  #rateDueMs: EpochMs = 0;
 
   constructor(env: ShardEnv, state: Pick<ShardState, 'frontier' | 'unwritten' | 'activity' | 'meter' | 'delivery'>, steps: LoopSteps) {
     this.#env = env;
@@ -88,6 +92,16 @@ export class Loop {
     if (!on) this.pump();
   }
 
+  /** No turn is taken before: each would be sent back. */
+  waitForRate(untilMs: EpochMs): void {
+    this.#rateDueMs = untilMs;
+  }
+
+  /** EpochMs before which no host gets a turn; Infinity when only something new can change that. */
+  waitUntil(now: EpochMs): EpochMs {
+    return Math.max(this.#rateDueMs, this.#frontier.waitUntil(now));
+  }
+
   guard(work: () => void): void {
     if (this.#closed) return;
     try {
@@ -114,7 +128,7 @@ export class Loop {
     this.#watchClock(clock.nowEpochMs(), clock.nowMonoMs());
     for (let turns = 0; turns < TURNS_PER_PUMP; turns++) {
       const now = clock.nowEpochMs();
-      if (!this.#mayLease(now)) return;
+      if (now < this.#rateDueMs || !this.#mayLease(now)) return;
       const memory = this.#frontier.nextTurn(now);
       if (memory === undefined) return;
       this.#activity.moved();
@@ -132,6 +146,7 @@ export class Loop {
     const where = stepMs < 0 ? 'back' : 'forward';
     events.notice(id, `the clock was set ${where} by ${Math.round(Math.abs(stepMs) / 1_000)} s: pauses go on with what was left of them`);
     this.#frontier.clockMoved(stepMs);
+    this.#rateDueMs = 0;
   }
 
   #mayLease(now: EpochMs): boolean {
@@ -142,17 +157,20 @@ export class Loop {
   }
 
   #schedule(): void {
-    this.#cancelPump?.();
-    this.#cancelPump = undefined;
     const { clock } = this.#env.context;
     const now = clock.nowEpochMs();
     this.#steps.scheduleCommit(now);
     // Ending exchanges and commits pump again by themselves.
-    if (!this.#mayLease(now)) return;
-    const until = this.#frontier.waitUntil(now);
+    const until = this.#mayLease(now) ? this.waitUntil(now) : Number.POSITIVE_INFINITY;
+    if (this.#cancelPump !== undefined && this.#pumpAtMs === until) return;
+    this.#cancelPump?.();
+    this.#cancelPump = undefined;
     if (until === Number.POSITIVE_INFINITY) return;
-    const delay = Math.min(Math.max(0, until - now), TIMER_MAX_MS);
-    this.#cancelPump = clock.setTimer(delay, () => this.pump());
+    this.#pumpAtMs = until;
+    this.#cancelPump = clock.setTimer(Math.min(Math.max(0, until - now), TIMER_MAX_MS), () => {
+      this.#cancelPump = undefined;
+      this.pump();
+    });
   }
 
   /** Nothing guarded runs from here on. Idempotent. */

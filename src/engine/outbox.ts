@@ -121,8 +121,8 @@ export class Outbox {
     const acked = lane.unacked.filter((message) => message.row.seq <= upTo);
     if (acked.length === 0) return false;
     lane.unacked = lane.unacked.slice(acked.length);
-    const refusedKeys = new KeyTable(KEYS_SLOTS);
-    for (let i = 0; i < refused.length; i += 2) addKey(refusedKeys, refused[i]!, refused[i + 1]!);
+    const refusedKeys = refused.length === 0 ? undefined : new KeyTable(KEYS_SLOTS);
+    if (refusedKeys !== undefined) for (let i = 0; i < refused.length; i += 2) addKey(refusedKeys, refused[i]!, refused[i + 1]!);
     for (const message of acked) {
       assert(message.durable, 'only durable messages are acknowledged');
       if (!message.isResent) this.#remember(message.keys, refusedKeys);
@@ -131,12 +131,12 @@ export class Outbox {
     return true;
   }
 
-  #remember(keys: KeyTable, refused: KeyTable): void {
+  #remember(keys: KeyTable, refused: KeyTable | undefined): void {
     const { words } = keys;
     for (let i = 0; i < words.length; i += 2) {
       const hi = words[i]!;
       const lo = words[i + 1]!;
-      if ((hi | lo) !== 0 && !refused.has(hi, lo)) this.#known.add(hi, lo);
+      if ((hi | lo) !== 0 && refused?.has(hi, lo) !== true) this.#known.add(hi, lo);
     }
   }
 

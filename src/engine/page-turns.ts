@@ -69,6 +69,15 @@ export class PageTurns {
     this.#unwritten = state.unwritten;
   }
 
+  /** A cycle of the page budget begins with the first request after the one before is over, which is also what the ledger shows. */
+  #beginCycle(memory: HostMemory, now: EpochMs): void {
+    const { record } = memory;
+    if (now - record.cycleStartMs < this.#env.context.config.frontier.budgetCycle) return;
+    record.cycleStartMs = now;
+    record.cyclePages = 0;
+    this.#frontier.touch(memory);
+  }
+
   /** With the gate of `address` held. `robotsSha`: of the robots.txt that allows it, '' without one. */
   start(memory: HostMemory, entry: QueueEntry, parts: SplitUrl, address: string, robotsSha: string): void {
     const { gate } = this.#env.ports;
@@ -81,6 +90,7 @@ export class PageTurns {
       this.#loop.pause('pages');
       return;
     }
+    this.#beginCycle(memory, clock.nowEpochMs());
     // Another attempt gets a connection of its own: one that was kept may be closed by the server while the request travels.
     if (entry.attempts > 0) transport.release(parts.origin);
     const { sent, shown } = rules.headers(parts.scheme, entry.kind === 'asset' ? 'asset' : 'page', entry.chain?.cookies ?? '');

@@ -4,6 +4,7 @@
  * A redirect is followed hop by hop, each under the lease of the host it leads to; a hop to another host leaves as an errand, and the host that
  * asked sleeps until the reply comes or its deadline passes.
  */
+
 import type { EpochMs } from '../core/time.ts';
 import type { ExchangeResult } from '../fetch/exchange.ts';
 import type { Frontier, HostMemory } from '../frontier/frontier.ts';
@@ -14,6 +15,7 @@ import { ROBOTS_ENTRY, urlOf } from './entries.ts';
 import type { ErrandJob, Errands } from './errands.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { HostFaults } from './host-faults.ts';
+import { raiseGap } from './host-gap.ts';
 import { ROBOTS_HOPS_MAX, type RobotsDesk, robotsAnswerOf } from './robots-desk.ts';
 import type { ShardEnv } from './shard-env.ts';
 import type { ShardState } from './shard-state.ts';
@@ -96,11 +98,7 @@ export class RobotsTurns {
     if (record.state === 'deny-all' || verdict.kind !== 'rules') return;
     const delay = verdict.robots.rules().crawlDelayMs ?? -1;
     memory.record.crawlDelayMs = delay;
-    // A longer one is not waited for: the host's next turn sets it apart.
-    if (delay > memory.record.owedMs && delay <= this.#env.context.config.politeness.crawlDelayMax) {
-      memory.record.owedMs = delay;
-      memory.record.gapRule = 'crawl-delay';
-    }
+    raiseGap(this.#env.context, memory.record);
   }
 
   #hop(origin: string, hostKey: string, target: string, hops: number, status: number, now: EpochMs): void {

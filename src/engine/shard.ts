@@ -146,7 +146,7 @@ export class Shard {
       hosts: stats.hosts,
       apartHosts: frontier.apartHosts,
       apartUrls: frontier.apartCount,
-      waitMs: Math.max(0, frontier.waitUntil(now) - now),
+      waitMs: Math.max(0, this.#loop.waitUntil(now) - now),
       paused: this.#loop.paused,
       load: this.#load(stats, now),
     };

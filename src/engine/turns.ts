@@ -5,6 +5,7 @@
  * Every turn ends with a lease, with the host asleep, parked or set apart, or with `endTurn`. Robots rules, blocklist and budget are asked here, at
  * the last moment before the request, whatever was known when the URL was queued.
  */
+
 import { counted } from '../core/counted.ts';
 import { queuedTotal } from '../core/host.ts';
 import type { QueueEntry } from '../core/records.ts';
@@ -15,6 +16,7 @@ import { type SplitUrl, splitUrl } from '../url/index.ts';
 import { DROPS_PER_TURN, type Drops } from './drops.ts';
 import { partsOf, urlOf } from './entries.ts';
 import type { ErrandJob, Errands } from './errands.ts';
+import { raiseGap } from './host-gap.ts';
 import type { PageTurns } from './page-turns.ts';
 import type { RobotsDesk } from './robots-desk.ts';
 import type { RobotsQuestion, RobotsTurns } from './robots-turns.ts';
@@ -74,11 +76,10 @@ export class Turns {
   /** A longer delay that was set after the last exchange counts from its end as well; true when it is not over and the turn has ended. */
   #isSetLonger(memory: HostMemory, now: EpochMs): boolean {
     const { record } = memory;
-    const delayMs = this.#env.context.hostDelays.current.of(record.key) ?? 0;
-    if (delayMs <= record.owedMs || record.lastEndMs + delayMs <= now) return false;
-    record.owedMs = delayMs;
-    record.gapRule = 'host-delay';
+    const { context } = this.#env;
+    if (context.hostDelays.current.of(record.key) === undefined || !raiseGap(context, record)) return false;
     this.#frontier.touch(memory);
+    if (record.lastEndMs + record.owedMs <= now) return false;
     this.#frontier.endTurn(memory, now);
     return true;
   }
@@ -96,7 +97,7 @@ export class Turns {
 
   /** True when the entry was dropped and the turn goes on; otherwise the turn has ended or goes its way. */
   #tryEntry(memory: HostMemory, entry: QueueEntry, now: EpochMs): boolean {
-    const parts = partsOf(entry, memory.record.key);
+    const parts = partsOf(memory, entry);
     const blocklist = this.#env.context.blocklist.current;
     const blocked = blocklist.size === 0 ? undefined : blocklist.matchesUrl(urlOf(parts), parts);
     if (blocked !== undefined) {
@@ -178,17 +179,11 @@ export class Turns {
     return true;
   }
 
-  /** Begins a new cycle of the page budget when the old one is over. */
-  #isOverBudget(memory: HostMemory, now: EpochMs): boolean {
+  /** A new cycle begins with its first request (page-turns.ts). */
+  #isOverBudget({ record }: HostMemory, now: EpochMs): boolean {
     const { hostRules, config } = this.#env.context;
-    const { record } = memory;
     const { pageBudget } = hostRules.of(record.key);
-    if (pageBudget === 0) return false;
-    if (now - record.cycleStartMs >= config.frontier.budgetCycle) {
-      record.cycleStartMs = now;
-      record.cyclePages = 0;
-      this.#frontier.touch(memory);
-    }
+    if (pageBudget === 0 || now - record.cycleStartMs >= config.frontier.budgetCycle) return false;
     return record.cyclePages >= pageBudget;
   }
 }

@@ -28,6 +28,7 @@ import { detached } from '../core/text.ts';
 import type { AddressGate } from '../ports/address-gate.ts';
 import type { Random } from '../ports/random.ts';
 import type { Batch, ChunkWrite, ShardStore } from '../ports/shard-store.ts';
+import type { SplitUrl } from '../url/index.ts';
 import {
   HOST_ACTIVE,
   HOST_APART,
@@ -59,6 +60,7 @@ const SLOT_POLL_MS = 50;
 const STEADY_RULES: ReadonlySet<GapRule> = new Set(['default', 'crawl-delay', 'duration']);
 /** Stands for each queue that has nothing in memory, and never gets anything. */
 const NO_ENTRIES: QueueEntry[] = [];
+const NO_CHUNKS: readonly ChunkWrite[] = [];
 const NOT_READY = -1;
 /** The second of an address's line asks so long after the first, unless it hears of the address before. */
 const LINE_NEXT_MS = 1_000;
@@ -90,6 +92,8 @@ export interface HostMemory {
   onTurn: boolean;
   fetchesInSlot: number;
   dirty: boolean;
+  /** Its chunks in the batch on its way to the store, which does not answer for them yet; undefined when the batch does not carry the host. */
+  frozen: readonly ChunkWrite[] | undefined;
   lease: Lease | undefined;
   /** Gated address this host counts against: while it is active, and from when a place there was passed on to it; '' when none. */
   addressKey: string;
@@ -97,6 +101,10 @@ export interface HostMemory {
   errands: number;
   /** Time of its entry in the ready heap that counts; NOT_READY when none does. */
   readyMs: number;
+  /** That time, of the turn under way or the last one. */
+  turnDueMs: number;
+  /** Parts of its first page under the scheme of the URL that was looked at last; those of the origin serve the next URL. */
+  parts: SplitUrl | undefined;
   /** Address whose line it stands in; '' when in none. On turn: the line that it came from as its first. */
   line: string;
 }
@@ -129,12 +137,13 @@ export class Frontier {
   readonly #index = new HostIndex();
   readonly #memory = new Map<number, HostMemory>();
   readonly #idle = new Map<number, HostMemory>();
-  readonly #dirty = new Map<number, HostMemory>();
+  /** Each once. */
+  #dirty: HostMemory[] = [];
+  /** Carried by the batch on its way to the store. */
+  #frozen: HostMemory[] = [];
   readonly #rings = Array.from({ length: LEVELS }, () => new IdRing());
   readonly #ready = new TimeHeap();
   readonly #wake = new TimeHeap();
-  readonly #frozen = new Map<string, { readonly append: boolean; readonly blob: Uint8Array }>();
-  readonly #frozenHosts = new Set<number>();
   readonly #domains = new TextCounts();
   readonly #queued: number[] = new Array<number>(QUEUES).fill(0);
   readonly #parked = new Map<string, IdRing>();
@@ -299,7 +308,7 @@ export class Frontier {
   touch(memory: HostMemory): void {
     if (memory.dirty) return;
     memory.dirty = true;
-    this.#dirty.set(memory.record.id, memory);
+    this.#dirty.push(memory);
   }
 
   /**
@@ -312,6 +321,7 @@ export class Frontier {
     const memory = this.#memory.get(this.#ready.pop())!;
     assert(!memory.onTurn, `host ${memory.record.key} has one turn at a time`);
     memory.onTurn = true;
+    memory.turnDueMs = memory.readyMs;
     memory.readyMs = NOT_READY;
     if (memory.line !== '') this.#leaveLine(memory, nowMs);
     memory.turnLevel = -1;
@@ -466,7 +476,7 @@ export class Frontier {
     const queue = record.queues[level]!;
     for (;;) {
       assert(queue.headSeq <= queue.tailSeq, `queue ${level} of ${record.key} has entries but no chunk`);
-      const blob = this.#chunk(record.id, level, queue.headSeq);
+      const blob = this.#chunk(memory, level, queue.headSeq);
       const entries = blob === undefined ? [] : readQueueEntries(blob, queue.headOffset, HEADS_MAX);
       if (entries.length > 0) {
         memory.heads[level] = entries.reverse();
@@ -479,8 +489,9 @@ export class Frontier {
     }
   }
 
-  #chunk(hostId: number, level: number, seq: number): Uint8Array | undefined {
-    const frozen = this.#frozen.get(`${hostId}/${level}/${seq}`);
+  #chunk(memory: HostMemory, level: number, seq: number): Uint8Array | undefined {
+    const hostId = memory.record.id;
+    const frozen = memory.frozen?.find((chunk) => chunk.level === level && chunk.seq === seq);
     if (frozen === undefined) return this.#store.readChunk(hostId, level, seq);
     if (!frozen.append) return frozen.blob;
     const stored = this.#store.readChunk(hostId, level, seq);
@@ -568,6 +579,13 @@ export class Frontier {
   /** A host that has long been due queues up behind those that wait already: otherwise hosts never fetched from would always go first. */
   #makeReady(memory: HostMemory, dueMs: number, nowMs: number): void {
     memory.readyMs = Math.max(dueMs, nowMs);
+    this.#ready.push(memory.readyMs, memory.record.id);
+  }
+
+  /** Ends a turn that came to nothing through no matter of the host's own: it stands where it stood, before those that are due later. */
+  takeTurnBack(memory: HostMemory, nowMs: number): void {
+    this.#leaveTurn(memory);
+    memory.readyMs = Math.min(memory.turnDueMs, nowMs);
     this.#ready.push(memory.readyMs, memory.record.id);
   }
 
@@ -725,7 +743,7 @@ export class Frontier {
   #mustStay(memory: HostMemory): boolean {
     const { id } = memory.record;
     return (
-      memory.dirty || memory.errands > 0 || memory.addressKey !== '' || this.#frozenHosts.has(id) || this.#index.state(id) === HOST_APART
+      memory.dirty || memory.errands > 0 || memory.addressKey !== '' || memory.frozen !== undefined || this.#index.state(id) === HOST_APART
     );
   }
 
@@ -763,14 +781,16 @@ export class Frontier {
   freeze(): Pick<Batch, 'hosts' | 'chunks' | 'chunksDone' | 'nextHostId'> {
     const chunks: ChunkWrite[] = [];
     const hosts: HostRecord[] = [];
-    for (const memory of this.#dirty.values()) {
+    const frozen = this.#dirty;
+    for (const memory of frozen) {
+      const first = chunks.length;
       for (let level = 0; level < QUEUES; level++) if (memory.pending[level]!.length > 0) this.#writePending(memory, level, chunks);
       memory.dirty = false;
+      memory.frozen = chunks.length === first ? NO_CHUNKS : chunks.slice(first);
       hosts.push(copyHost(memory.record));
-      this.#frozenHosts.add(memory.record.id);
     }
-    this.#dirty.clear();
-    for (const chunk of chunks) this.#frozen.set(`${chunk.hostId}/${chunk.level}/${chunk.seq}`, { append: chunk.append, blob: chunk.blob });
+    this.#dirty = [];
+    this.#frozen = frozen;
     const chunksDone = this.#chunksDone;
     this.#chunksDone = [];
     return { hosts, chunks, chunksDone, nextHostId: this.#nextHostId };
@@ -778,13 +798,13 @@ export class Frontier {
 
   /** The store answers reads of the frozen chunks from now on. Hosts that came in crowds, and wait, need no object any more. */
   thawed(): void {
-    const carried = [...this.#frozenHosts];
-    this.#frozen.clear();
-    this.#frozenHosts.clear();
-    for (const id of carried) {
+    const carried = this.#frozen;
+    this.#frozen = [];
+    for (const memory of carried) memory.frozen = undefined;
+    for (const memory of carried) {
       if (this.#idle.size <= IDLE_RECORDS_MAX) return;
-      const memory = this.#idle.get(id);
-      if (memory === undefined || this.#mustStay(memory)) continue;
+      const { id } = memory.record;
+      if (this.#idle.get(id) !== memory || this.#mustStay(memory)) continue;
       this.#idle.delete(id);
       this.#memory.delete(id);
     }
@@ -888,10 +908,13 @@ function newMemory(record: HostRecord): HostMemory {
     onTurn: false,
     fetchesInSlot: 0,
     dirty: false,
+    frozen: undefined,
     lease: undefined,
     addressKey: '',
     errands: 0,
     readyMs: NOT_READY,
+    turnDueMs: 0,
+    parts: undefined,
     line: '',
   };
 }

@@ -7,6 +7,7 @@
  *
  * It does not choose among addresses, does not retry, and does not bound the questions in flight (the resolver's adapter does).
  */
+import { Recency, type Used } from '../core/recency.ts';
 import type { MonoMs } from '../core/time.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -70,6 +71,12 @@ export interface DnsCacheStats {
   readonly inFlight: number;
 }
 
+/** A name that was asked. */
+interface Known extends Used<Known> {
+  readonly host: string;
+  readonly entry: DnsEntry;
+}
+
 const NEVER: MonoMs = Number.POSITIVE_INFINITY;
 
 export class DnsCache {
@@ -82,8 +89,8 @@ export class DnsCache {
   readonly #notFoundMs: number;
   readonly #failedMs: number;
   readonly #overrides = new Map<string, DnsEntry>();
-  /** In order of use: the first is the least recently used. */
-  readonly #entries = new Map<string, DnsEntry>();
+  readonly #entries = new Map<string, Known>();
+  readonly #used = new Recency<Known>();
   readonly #inFlight = new Map<string, Promise<DnsEntry>>();
   #hits = 0;
   #misses = 0;
@@ -109,10 +116,10 @@ export class DnsCache {
   /** `host` as in a WHATWG URL: lower case, IPv6 literals in brackets. Never rejects. */
   lookup(host: string): DnsEntry | Promise<DnsEntry> {
     const known = this.#entries.get(host);
-    if (known !== undefined && known.expiresAt > this.#clock.nowMonoMs()) {
+    if (known !== undefined && known.entry.expiresAt > this.#clock.nowMonoMs()) {
       this.#hits += 1;
-      this.#touch(host, known);
-      return known;
+      this.#used.use(known);
+      return known.entry;
     }
     return this.#fixedEntry(host) ?? this.#join(host) ?? this.#ask(host);
   }
@@ -185,18 +192,15 @@ export class DnsCache {
   }
 
   #keep(host: string, entry: DnsEntry): void {
-    this.#touch(host, entry);
-    if (this.#entries.size <= this.#entriesMax) return;
-    for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest);
-      this.#evicted += 1;
-      return;
-    }
-  }
-
-  /** Moves a name to the end of the order of use. */
-  #touch(host: string, entry: DnsEntry): void {
-    this.#entries.delete(host);
-    this.#entries.set(host, entry);
+    const before = this.#entries.get(host);
+    if (before !== undefined) this.#used.remove(before);
+    const known: Known = { host, entry, usedBefore: undefined, usedAfter: undefined };
+    this.#entries.set(host, known);
+    this.#used.add(known);
+    const { oldest } = this.#used;
+    if (this.#entries.size <= this.#entriesMax || oldest === undefined) return;
+    this.#entries.delete(oldest.host);
+    this.#used.remove(oldest);
+    this.#evicted += 1;
   }
 }

@@ -6,6 +6,7 @@
  * are first asked for, once. The cache knows no time: the holder looks at `expiresAtMs`.
  */
 import { assert } from '../core/errors.ts';
+import { Recency, type Used } from '../core/recency.ts';
 import { type RobotsRecord, rulesOfRecord } from './policy.ts';
 import type { RobotsRules } from './rules.ts';
 
@@ -21,9 +22,8 @@ const ENTRY_OVERHEAD_BYTES = 600;
 export class RobotsCache {
   readonly #productToken: string;
   readonly #bytesMax: number;
-  /** In the order of use, the least recent first. */
   readonly #entries = new Map<string, Entry>();
-  #newest: Entry | undefined;
+  readonly #used = new Recency<Entry>();
   #bytes = 0;
   #evictions = 0;
 
@@ -35,12 +35,10 @@ export class RobotsCache {
   }
 
   get(origin: string): CachedRobots | undefined {
-    if (this.#newest?.record.origin === origin) return this.#newest;
+    const { newest } = this.#used;
+    if (newest?.record.origin === origin) return newest;
     const entry = this.#entries.get(origin);
-    if (entry === undefined) return undefined;
-    this.#entries.delete(origin);
-    this.#entries.set(origin, entry);
-    this.#newest = entry;
+    if (entry !== undefined) this.#used.use(entry);
     return entry;
   }
 
@@ -52,7 +50,7 @@ export class RobotsCache {
     if (known !== undefined && known.record.bodySha256 === record.bodySha256 && record.body !== undefined) entry.adopt(known);
     this.delete(record.origin);
     this.#entries.set(record.origin, entry);
-    this.#newest = entry;
+    this.#used.add(entry);
     this.#bytes += entry.bytes;
     this.#evict();
     return entry;
@@ -62,8 +60,8 @@ export class RobotsCache {
     const entry = this.#entries.get(origin);
     if (entry === undefined) return false;
     this.#entries.delete(origin);
+    this.#used.remove(entry);
     this.#bytes -= entry.bytes;
-    if (this.#newest === entry) this.#newest = undefined;
     return true;
   }
 
@@ -89,17 +87,18 @@ export class RobotsCache {
   }
 
   #evict(): void {
-    for (const origin of this.#entries.keys()) {
-      if (this.#bytes <= this.#bytesMax) return;
-      this.delete(origin);
+    while (this.#bytes > this.#bytesMax && this.#used.oldest !== undefined) {
+      this.delete(this.#used.oldest.record.origin);
       this.#evictions++;
     }
   }
 }
 
-class Entry implements CachedRobots {
+class Entry implements CachedRobots, Used<Entry> {
   readonly record: RobotsRecord;
   bytes: number;
+  usedBefore: Entry | undefined;
+  usedAfter: Entry | undefined;
   readonly #productToken: string;
   readonly #grown: (entry: Entry, byBytes: number) => void;
   #rules: RobotsRules | undefined;

@@ -8,6 +8,7 @@ import type { ShardPorts, ThreadContext } from '../engine/context.ts';
 import { Coordinator, type CoordinatorEvents, type EndReport } from '../engine/coordinator.ts';
 import { newMeta, openMeta, openScopeSeeds } from '../engine/crawl-open.ts';
 import { coordinatorOptions, gatePlan, shardsOfThread } from '../engine/crawl-plan.ts';
+import { isWantedType } from '../engine/exchanges.ts';
 import type { EngineHooks } from '../engine/hooks.ts';
 import type { FromThread, ToThread } from '../engine/messages.ts';
 import { ShardThread } from '../engine/thread.ts';
@@ -24,6 +25,7 @@ import type { SimParts } from './parts.ts';
 import type { PolitenessWatch } from './politeness-watch.ts';
 import { createSimResolver } from './resolver.ts';
 import { type NetworkCounts, SimTransport } from './transport.ts';
+import { createGeneratedHandler, GENERATED_TYPE } from './web/generated.ts';
 import type { SimWeb } from './web/web.ts';
 
 /** What outlives the process: machine, network, servers, checkers. */
@@ -142,11 +144,11 @@ export class SimNode {
     const { life } = this;
     const metrics = parts.createMetrics();
     const context = createThreadContext({
-      config,
+      config: acceptingGenerated(config),
       shards,
       areas,
       blocklist: blocklist !== undefined && life.time.nowMs >= blocklist.atMs ? { text: blocklist.text, file: 'blocklist' } : undefined,
-      hooks,
+      hooks: { ...hooks, handlers: [createGeneratedHandler(), ...(hooks?.handlers ?? [])] },
       bootId: `sim-${seed}-${life.boot}`,
       configVersion: 'sim',
       version: parts.version,
@@ -172,4 +174,10 @@ export class SimNode {
       gate: gate.of(shard + 1),
     };
   }
+}
+
+/** Pages as they are generated count as HTML. */
+function acceptingGenerated(config: Config): Config {
+  const { accept } = config.fetch;
+  return isWantedType(accept, 'text/html') ? { ...config, fetch: { ...config.fetch, accept: [...accept, GENERATED_TYPE] } } : config;
 }

@@ -15,7 +15,7 @@ export interface SimStores {
 }
 
 export interface SimParts {
-  /** Resolves in a later turn of the real loop, when no promise is left to run. */
+  /** Resolves when no promise is left to run. */
   readonly hop: () => Promise<void>;
   readonly createRandom: (seed: number) => Random;
   /** `keepRows` false: what an ended URL leaves behind need not be kept; for long runs that are neither killed nor counted again. */

@@ -9,13 +9,15 @@
 import type { Config } from '../config/schema.ts';
 import type { Findings } from './findings.ts';
 import type { HostFacts } from './web/hosts.ts';
+import type { RobotsKind } from './web/options.ts';
 
 export interface WatchedExchange {
   readonly hostKey: string;
   readonly address: string;
   readonly path: string;
   readonly startMs: number;
-  readonly host: HostState;
+  readonly host: WatchedHost;
+  readonly gate: AddressState;
   ended: boolean;
 }
 
@@ -28,7 +30,8 @@ export interface SeenAnswer {
   readonly isAborted: boolean;
 }
 
-interface HostState {
+/** A host as the watch knows it; who holds one asks for it anew with each exchange. */
+export interface WatchedHost {
   busy: boolean;
   endMs: number;
   owedMs: number;
@@ -41,6 +44,12 @@ interface HostState {
   robots: 'unknown' | 'served';
 }
 
+interface AddressState {
+  readonly isPrivate: boolean;
+  busy: boolean;
+  endMs: number;
+}
+
 /** Hosts remembered before those that owe nothing are forgotten. */
 const HOSTS_MAX = 200_000;
 const BACKOFF_MAX = 12;
@@ -48,13 +57,15 @@ const BACKOFF_MAX = 12;
 const POWER_CUT_LOSS_MS = 15_000;
 /** Rounding of whole milliseconds. */
 const TOLERANCE_MS = 1;
+/** Kinds of robots.txt that say what is forbidden. */
+const WITH_RULES: readonly RobotsKind[] = ['rules', 'crawl-delay', 'large'];
 const PRIVATE = /^(?:10\.|127\.|192\.168\.|169\.254\.|\[?::1)/;
 
 export class PolitenessWatch {
   readonly #config: Config;
   readonly #findings: Findings;
-  readonly #hosts = new Map<string, HostState>();
-  readonly #addresses = new Map<string, { busy: boolean; endMs: number }>();
+  readonly #hosts = new Map<string, WatchedHost>();
+  readonly #addresses = new Map<string, AddressState>();
   readonly #open = new Set<WatchedExchange>();
   #hasForgotten = false;
 
@@ -67,50 +78,52 @@ export class PolitenessWatch {
     return this.#open.size;
   }
 
-  /** Since the host finished its last answer; Infinity when it never gave one. */
-  sinceLastMs(hostKey: string, nowMs: number): number {
-    const state = this.#hosts.get(hostKey);
-    return state === undefined || state.endMs < 0 ? Number.POSITIVE_INFINITY : nowMs - state.endMs;
+  /** The host for the exchange that is about to begin. */
+  hostOf(key: string, nowMs: number): WatchedHost {
+    if (this.#hosts.size > HOSTS_MAX) this.#forget(nowMs);
+    let state = this.#hosts.get(key);
+    if (state === undefined) {
+      state = { busy: false, endMs: -1, owedMs: 0, owedToRobotsMs: 0, backoff: 0, backoffBefore: 0, crawlDelayMs: -1, robots: 'unknown' };
+      this.#hosts.set(key, state);
+    }
+    return state;
   }
 
-  begin(hostKey: string, facts: HostFacts | undefined, address: string, path: string, nowMs: number): WatchedExchange {
-    if (this.#hosts.size > HOSTS_MAX) this.#forget(nowMs);
-    const host = this.#hostOf(hostKey);
+  begin(host: WatchedHost, hostKey: string, facts: HostFacts | undefined, address: string, path: string, nowMs: number): WatchedExchange {
     const gate = this.#addressOf(address);
     const findings = this.#findings;
-    findings.expect(!host.busy, 'two-on-host', nowMs, () => `${hostKey}${path} while another exchange runs`);
-    findings.expect(!gate.busy, 'two-on-address', nowMs, () => `${hostKey}${path} at ${address} while another exchange runs`);
-    findings.expect(!PRIVATE.test(address), 'address-forbidden', nowMs, () => `${hostKey} at ${address}`);
+    if (host.busy) findings.report('two-on-host', nowMs, `${hostKey}${path} while another exchange runs`);
+    if (gate.busy) findings.report('two-on-address', nowMs, `${hostKey}${path} at ${address} while another exchange runs`);
+    if (gate.isPrivate) findings.report('address-forbidden', nowMs, `${hostKey} at ${address}`);
+    findings.passed((host.busy ? 0 : 1) + (gate.busy ? 0 : 1) + (gate.isPrivate ? 0 : 1));
     if (!host.busy && host.endMs >= 0) {
       const gapMs = nowMs - host.endMs;
       const owedMs = path === '/robots.txt' ? host.owedToRobotsMs : host.owedMs;
-      findings.expect(gapMs + TOLERANCE_MS >= owedMs, 'gap', nowMs, () => `${hostKey}${path} after ${gapMs} ms, owed ${owedMs} ms`);
+      if (gapMs + TOLERANCE_MS >= owedMs) findings.passed();
+      else findings.report('gap', nowMs, `${hostKey}${path} after ${gapMs} ms, owed ${owedMs} ms`);
     }
     if (!gate.busy && gate.endMs >= 0) {
       const owedMs = this.#config.politeness.addressDelay ?? this.#config.politeness.delay;
       const gapMs = nowMs - gate.endMs;
-      findings.expect(
-        gapMs + TOLERANCE_MS >= owedMs,
-        'address-gap',
-        nowMs,
-        () => `${hostKey} at ${address} after ${gapMs} ms, owed ${owedMs} ms`,
-      );
+      if (gapMs + TOLERANCE_MS >= owedMs) findings.passed();
+      else findings.report('address-gap', nowMs, `${hostKey} at ${address} after ${gapMs} ms, owed ${owedMs} ms`);
     }
     if (path !== '/robots.txt' && facts !== undefined) this.#checkRobots(host, facts, hostKey, path, nowMs);
     host.busy = true;
     gate.busy = true;
-    const exchange = { hostKey, address, path, startMs: nowMs, host, ended: false };
+    const exchange = { hostKey, address, path, startMs: nowMs, host, gate, ended: false };
     this.#open.add(exchange);
     return exchange;
   }
 
-  #checkRobots(host: HostState, facts: HostFacts, hostKey: string, path: string, nowMs: number): void {
+  #checkRobots(host: WatchedHost, facts: HostFacts, hostKey: string, path: string, nowMs: number): void {
     if (this.#hasForgotten) return;
-    this.#findings.expect(host.robots === 'served', 'robots', nowMs, () => `${hostKey}${path} before its robots.txt was asked for`);
+    if (host.robots === 'served') this.#findings.passed();
+    else this.#findings.report('robots', nowMs, `${hostKey}${path} before its robots.txt was asked for`);
     const isForbidden =
       facts.robots === 'deny-all' ||
       facts.robots === 'failing' ||
-      (['rules', 'crawl-delay', 'large'].includes(facts.robots) && path.startsWith('/private/') && !path.startsWith('/private/p/16.html'));
+      (path.startsWith('/private/') && WITH_RULES.includes(facts.robots) && !path.startsWith('/private/p/16.html'));
     // Servers that are down answer robots.txt differently at times; then there is more than one truth.
     if (isForbidden && facts.kind !== 'down-at-times' && facts.kind !== 'rate-limiting')
       this.#findings.report('robots', nowMs, `${hostKey}${path} is disallowed (${facts.robots})`);
@@ -119,11 +132,11 @@ export class PolitenessWatch {
   /** `status` 0: no answer. `isAborted`: by the crawler, as a process does that ends; how long it took is then nothing that it could keep. */
   end(exchange: WatchedExchange, facts: HostFacts | undefined, answer: SeenAnswer, nowMs: number): void {
     const { status, retryAfterMs, crawlDelayMs, isAborted } = answer;
-    this.#findings.expect(!exchange.ended, 'exchange-end', nowMs, () => `${exchange.hostKey}${exchange.path} ended twice`);
+    if (exchange.ended) this.#findings.report('exchange-end', nowMs, `${exchange.hostKey}${exchange.path} ended twice`);
+    else this.#findings.passed();
     exchange.ended = true;
     this.#open.delete(exchange);
-    const { host } = exchange;
-    const gate = this.#addressOf(exchange.address);
+    const { host, gate } = exchange;
     host.busy = false;
     host.endMs = nowMs;
     gate.busy = false;
@@ -139,7 +152,7 @@ export class PolitenessWatch {
     this.#setOwed(host, isAborted ? 0 : nowMs - exchange.startMs, slowDown ? retryAfterMs : 0);
   }
 
-  #setOwed(host: HostState, durationMs: number, retryAfterMs: number): void {
+  #setOwed(host: WatchedHost, durationMs: number, retryAfterMs: number): void {
     host.owedMs = this.#owed(host.crawlDelayMs, host.backoff, durationMs, retryAfterMs);
     host.owedToRobotsMs = this.#owed(-1, host.backoff, durationMs, retryAfterMs);
   }
@@ -162,9 +175,8 @@ export class PolitenessWatch {
       exchange.host.busy = false;
       exchange.host.endMs = nowMs;
       this.#setOwed(exchange.host, 0, 0);
-      const gate = this.#addressOf(exchange.address);
-      gate.busy = false;
-      gate.endMs = nowMs;
+      exchange.gate.busy = false;
+      exchange.gate.endMs = nowMs;
     }
     this.#open.clear();
     if (how === 'power-cut') this.#forgive(nowMs - POWER_CUT_LOSS_MS);
@@ -191,19 +203,10 @@ export class PolitenessWatch {
     }
   }
 
-  #hostOf(key: string): HostState {
-    let state = this.#hosts.get(key);
-    if (state === undefined) {
-      state = { busy: false, endMs: -1, owedMs: 0, owedToRobotsMs: 0, backoff: 0, backoffBefore: 0, crawlDelayMs: -1, robots: 'unknown' };
-      this.#hosts.set(key, state);
-    }
-    return state;
-  }
-
-  #addressOf(address: string): { busy: boolean; endMs: number } {
+  #addressOf(address: string): AddressState {
     let state = this.#addresses.get(address);
     if (state === undefined) {
-      state = { busy: false, endMs: -1 };
+      state = { isPrivate: PRIVATE.test(address), busy: false, endMs: -1 };
       this.#addresses.set(address, state);
     }
     return state;

@@ -1,12 +1,13 @@
 /**
  * What the rows of the stores say when the crawl has ended, against the totals, against each other, and against the simulated web: every admitted
- * URL stands in exactly one row, and every link of every page that was kept whole is admitted unless the scope refuses it.
+ * URL stands in exactly one row, and every link of every page that was kept whole is admitted, or on its way when the crawl was stopped, unless the
+ * scope refuses it.
  */
 import { QUEUES, queuedTotal } from '../core/host.ts';
-import type { PageRow } from '../core/records.ts';
+import { type PageRow, readFinds } from '../core/records.ts';
 import { overall, type TotalsSnapshot } from '../engine/accounting.ts';
 import type { ThreadContext } from '../engine/context.ts';
-import type { ShardStore } from '../ports/shard-store.ts';
+import type { OpenedShard, ShardStore } from '../ports/shard-store.ts';
 import { keyHex, LinkResolver, splitUrl, urlKey } from '../url/index.ts';
 import type { Findings } from './findings.ts';
 import type { SimWeb } from './web/web.ts';
@@ -19,8 +20,10 @@ export interface Recount {
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
+/** `opened`: as each of the stores was found. */
 export function recount(
   stores: readonly ShardStore[],
+  opened: readonly Pick<OpenedShard, 'outbox' | 'taken'>[],
   totals: readonly TotalsSnapshot[],
   context: ThreadContext,
   web: SimWeb,
@@ -40,10 +43,26 @@ export function recount(
     for (const [name, count] of Object.entries(counts.fetched)) outcomes[name] = (outcomes[name] ?? 0) + count;
     compare(shard, counts, totals[shard]!, findings, nowMs);
   });
-  const { unaccounted } = overall(totals);
+  const { unaccounted, inTransit } = overall(totals);
   findings.expect(unaccounted === 0, 'unaccounted', nowMs, () => `${unaccounted} over all shards`);
-  checkLinks(pages, keys, totals, context, web, findings, nowMs);
+  const onTheirWay = findsOnTheirWay(opened);
+  findings.expect(
+    onTheirWay.length === inTransit,
+    'recount',
+    nowMs,
+    () => `${onTheirWay.length} finds wait in outboxes, ${inTransit} are in transit by the totals`,
+  );
+  checkLinks(pages, new Set([...keys, ...onTheirWay]), totals, context, web, findings, nowMs);
   return { keys: [...keys].sort(), pages: pages.map((page) => page.url).sort(), outcomes };
+}
+
+/** Keys of the finds in durable messages that their receivers have not taken: the next run would send them again. */
+function findsOnTheirWay(opened: readonly Pick<OpenedShard, 'outbox' | 'taken'>[]): string[] {
+  return opened.flatMap(({ outbox }, from) =>
+    outbox
+      .filter(({ to, seq }) => seq > (opened[to]!.taken.find((row) => row.from === from)?.seq ?? 0))
+      .flatMap(({ blob }) => readFinds(blob).map(({ keyHi, keyLo }) => keyHex(keyHi, keyLo))),
+  );
 }
 
 interface RowCounts {

@@ -371,7 +371,7 @@ class Simulation {
     const totals = opened.map((one) => (one.totals === '' ? emptyTotals() : (JSON.parse(one.totals) as TotalsSnapshot)));
     const context = this.#node?.context;
     const isWhole = reason !== 'stuck' && reason !== 'failed' && context !== undefined && (this.#options.checkRows ?? true);
-    const rows = isWhole ? recount(stores, totals, context, this.#world.web, this.#findings, nowMs) : undefined;
+    const rows = isWhole ? recount(stores, opened, totals, context, this.#world.web, this.#findings, nowMs) : undefined;
     this.#findings.expect(this.#world.watch.openExchanges === 0, 'exchange-end', nowMs, () => 'exchanges are still open at the end');
     const exchangeOutcomes = this.#verify(opened.map(({ marks }) => marks));
     const statuses = this.#node?.report?.statuses ?? [];

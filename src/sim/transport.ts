@@ -10,7 +10,7 @@ import type { EventLog } from './event-log.ts';
 import type { Faults } from './faults.ts';
 import type { Incarnation } from './incarnation.ts';
 import { hashOfText } from './mix.ts';
-import type { PolitenessWatch, WatchedExchange } from './politeness-watch.ts';
+import type { PolitenessWatch, WatchedExchange, WatchedHost } from './politeness-watch.ts';
 import type { VirtualEvent } from './virtual-time.ts';
 import type { HostFacts } from './web/hosts.ts';
 import type { SimWeb, WebAnswer } from './web/web.ts';
@@ -20,6 +20,16 @@ const ONE_EVENT_MS = 50;
 const SILENT_MS = Number.POSITIVE_INFINITY;
 /** A connection idle for longer is closed. */
 const KEEP_ALIVE_MS = 30_000;
+
+/** What the process has of an origin until its host gives its slot back. */
+interface Origin {
+  readonly scheme: string;
+  readonly hostKey: string;
+  readonly facts: HostFacts | undefined;
+  /** Peer of the connection that its last exchange left open, and until when it is; '' without one. */
+  address: string;
+  untilMs: number;
+}
 
 export interface NetworkCounts {
   exchanges: number;
@@ -35,8 +45,7 @@ export class SimTransport implements Transport {
   readonly #watch: PolitenessWatch;
   readonly #log: EventLog;
   readonly #counts: NetworkCounts;
-  /** Origin → the connection that its last exchange left open. */
-  readonly #kept = new Map<string, { readonly address: string; readonly untilMs: number }>();
+  readonly #origins = new Map<string, Origin>();
 
   constructor(web: SimWeb, life: Incarnation, faults: Faults, watch: PolitenessWatch, log: EventLog, counts: NetworkCounts) {
     this.#web = web;
@@ -48,33 +57,40 @@ export class SimTransport implements Transport {
   }
 
   start(request: TransportRequest, handler: TransportHandler): () => void {
-    const { time } = this.#life;
-    const colon = request.origin.indexOf('://');
-    const hostKey = request.origin.slice(colon + 3);
-    const facts = this.#web.hosts.find(hostKey);
-    const answer = this.#connected(request, this.#answer(request, facts, hostKey, request.origin.slice(0, colon)));
-    const watched = this.#watch.begin(hostKey, facts, request.address, request.path, time.nowMs);
-    this.#log.add('request', time.nowMs, hostKey, request.path, request.address);
+    const { nowMs } = this.#life.time;
+    const origin = this.#originOf(request.origin);
+    const { hostKey, facts } = origin;
+    const host = this.#watch.hostOf(hostKey, nowMs);
+    const answer = this.#answer(request, origin, host);
+    const watched = this.#watch.begin(host, hostKey, facts, request.address, request.path, nowMs);
+    this.#log.add('request', nowMs, hostKey, request.path, request.address);
     this.#counts.exchanges++;
     this.#counts.inFlight++;
     this.#counts.inFlightMax = Math.max(this.#counts.inFlightMax, this.#counts.inFlight);
-    const exchange = new SimExchange(this.#life, request, handler, answer, (end, status) => {
+    const isConnected = origin.address === request.address && origin.untilMs > nowMs;
+    origin.address = '';
+    const exchange = new SimExchange(this.#life, request, handler, answer, isConnected ? 0 : answer.connectMs, (end, status) => {
       this.#ended(watched, facts, answer, end, status);
-      if (end.kind === 'done') this.#kept.set(request.origin, { address: request.address, untilMs: time.nowMs + KEEP_ALIVE_MS });
+      if (end.kind !== 'done') return;
+      origin.address = request.address;
+      origin.untilMs = this.#life.time.nowMs + KEEP_ALIVE_MS;
     });
     exchange.begin();
     return () => exchange.breakOff();
   }
 
-  /** The answer over the connection that is open, if one is. */
-  #connected(request: TransportRequest, answer: WebAnswer): WebAnswer {
-    const kept = this.#kept.get(request.origin);
-    if (kept === undefined) return answer;
-    this.#kept.delete(request.origin);
-    return kept.address === request.address && kept.untilMs > this.#life.time.nowMs ? { ...answer, connectMs: 0 } : answer;
+  #originOf(text: string): Origin {
+    let origin = this.#origins.get(text);
+    if (origin === undefined) {
+      const colon = text.indexOf('://');
+      const hostKey = text.slice(colon + 3);
+      origin = { scheme: text.slice(0, colon), hostKey, facts: this.#web.hosts.find(hostKey), address: '', untilMs: 0 };
+      this.#origins.set(text, origin);
+    }
+    return origin;
   }
 
-  #answer(request: TransportRequest, facts: HostFacts | undefined, hostKey: string, scheme: string): WebAnswer {
+  #answer(request: TransportRequest, { facts, scheme }: Origin, host: WatchedHost): WebAnswer {
     const { time, wall } = this.#life;
     const { netReset, netUnreachable, netStall } = this.#faults.options;
     const nowMs = time.nowMs;
@@ -86,7 +102,7 @@ export class SimTransport implements Transport {
       path: request.path,
       cookie: headerOf(request, 'cookie'),
       ifNoneMatch: headerOf(request, 'if-none-match'),
-      sinceLastMs: this.#watch.sinceLastMs(hostKey, nowMs),
+      sinceLastMs: host.endMs < 0 ? Number.POSITIVE_INFINITY : nowMs - host.endMs,
       nowMs,
       epochMs: wall.offsetMs + nowMs,
     });
@@ -101,14 +117,14 @@ export class SimTransport implements Transport {
     this.#counts.inFlight--;
     this.#counts.bytes += answer.body.length * answer.repeats;
     const isRules = watched.path === '/robots.txt' && status === 200 && end.kind === 'done';
-    const retryAfterMs = retryAfterOf(answer, this.#life.wall.offsetMs + nowMs);
+    const retryAfterMs = status === 429 || status === 503 ? retryAfterOf(answer, this.#life.wall.offsetMs + nowMs) : 0;
     const isAborted = end.kind === 'error' && end.code === 'aborted';
     this.#watch.end(watched, facts, { status, retryAfterMs, crawlDelayMs: isRules ? crawlDelayOf(answer) : -1, isAborted }, nowMs);
     this.#log.add('answer', nowMs, watched.hostKey, hashOfText(watched.path), status, end.kind === 'done' ? 'done' : end.code);
   }
 
   release(origin: string): void {
-    this.#kept.delete(origin);
+    this.#origins.delete(origin);
   }
 
   openConnections(): number {
@@ -123,6 +139,8 @@ class SimExchange {
   readonly #request: TransportRequest;
   readonly #handler: TransportHandler;
   readonly #answer: WebAnswer;
+  /** 0 over a connection that is open. */
+  readonly #connectMs: number;
   readonly #ended: (end: TransportEnd, status: number) => void;
   #event: VirtualEvent | undefined;
   #status = 0;
@@ -133,18 +151,21 @@ class SimExchange {
     request: TransportRequest,
     handler: TransportHandler,
     answer: WebAnswer,
+    connectMs: number,
     ended: (end: TransportEnd, status: number) => void,
   ) {
     this.#life = life;
     this.#request = request;
     this.#handler = handler;
     this.#answer = answer;
+    this.#connectMs = connectMs;
     this.#ended = ended;
   }
 
   begin(): void {
     const { connectTimeoutMs, firstByteTimeoutMs } = this.#request;
-    const { connectMs, headMs, refuses, end, status } = this.#answer;
+    const { headMs, refuses, end, status } = this.#answer;
+    const connectMs = this.#connectMs;
     if (refuses === 'silent' || connectMs > connectTimeoutMs) this.#failAfter(connectTimeoutMs, 'timeout', 'no connection');
     else if (refuses === 'refused') this.#failAfter(connectMs, 'connect-failed', 'connection refused');
     else if (refuses === 'tls') this.#failAfter(connectMs, 'tls-failed', 'the handshake failed');

@@ -2,7 +2,7 @@
  * Virtual time: one heap of events, run one after the other. Time stands while an event runs and jumps to the next one afterwards.
  *
  * Invariant: events run in order of their time, equal times in the order in which they were set; nothing else makes anything run. After each
- * event whose code may have left promises behind, one turn of the real loop (`hop`) drains them all, since none of them waits for anything real.
+ * event whose code may have left promises behind, a `hop` drains them all, since none of them waits for anything real.
  * So the whole run is a function of its inputs. Times are whole milliseconds.
  * Not here: what the events are; wall clocks (see incarnation.ts).
  */
@@ -12,23 +12,21 @@ export interface VirtualEvent {
   readonly order: number;
   /** Undefined when it has run or was cancelled. */
   fn: (() => void) | undefined;
+  /** Where it stands in the heap. */
+  place: number;
   /** The event's code uses no promise but those of simulated ports, which ask for a hop themselves. */
   readonly plain: boolean;
 }
 
-/** Cancelled events are swept when they are more than this and more than half of the heap. */
-const CANCELLED_MIN = 4_096;
-
 export class VirtualTime {
   readonly #hop: () => Promise<void>;
-  #heap: VirtualEvent[] = [];
-  #cancelled = 0;
+  readonly #heap: VirtualEvent[] = [];
   #order = 0;
   #nowMs = 0;
   #touched = false;
   #ran = 0;
 
-  /** `hop` resolves in a later turn of the real loop. */
+  /** `hop` resolves when no promise is left to run. */
   constructor(hop: () => Promise<void>) {
     this.#hop = hop;
   }
@@ -49,7 +47,7 @@ export class VirtualTime {
   }
 
   at(atMs: number, fn: () => void, plain = false): VirtualEvent {
-    const event: VirtualEvent = { atMs: Math.max(this.#nowMs, Math.ceil(atMs)), order: this.#order++, fn, plain };
+    const event: VirtualEvent = { atMs: Math.max(this.#nowMs, Math.ceil(atMs)), order: this.#order++, fn, place: 0, plain };
     push(this.#heap, event);
     return event;
   }
@@ -74,21 +72,20 @@ export class VirtualTime {
   cancel(event: VirtualEvent): void {
     if (event.fn === undefined) return;
     event.fn = undefined;
-    this.#cancelled++;
-    if (this.#cancelled > CANCELLED_MIN && this.#cancelled * 2 > this.#heap.length) this.#sweep();
+    remove(this.#heap, event.place);
   }
 
   /** Runs events until `isOver` says so, none is left, or the next one lies beyond `untilMs` (time then stands at untilMs). */
   async run(untilMs: number, isOver: () => boolean): Promise<'over' | 'empty' | 'until'> {
     await this.#hop();
     while (!isOver()) {
-      const event = this.#next();
+      const event = this.#heap[0];
       if (event === undefined) return 'empty';
       if (event.atMs > untilMs) {
         this.#nowMs = Math.max(this.#nowMs, untilMs);
         return 'until';
       }
-      pop(this.#heap);
+      remove(this.#heap, 0);
       this.#nowMs = event.atMs;
       this.#ran++;
       const fn = event.fn!;
@@ -100,21 +97,6 @@ export class VirtualTime {
     }
     return 'over';
   }
-
-  /** The next live event; cancelled ones before it are let go. */
-  #next(): VirtualEvent | undefined {
-    for (;;) {
-      const head = this.#heap[0];
-      if (head === undefined || head.fn !== undefined) return head;
-      pop(this.#heap);
-      this.#cancelled--;
-    }
-  }
-
-  #sweep(): void {
-    this.#heap = this.#heap.filter((event) => event.fn !== undefined).sort((a, b) => a.atMs - b.atMs || a.order - b.order);
-    this.#cancelled = 0;
-  }
 }
 
 function isBefore(a: VirtualEvent, b: VirtualEvent): boolean {
@@ -122,30 +104,45 @@ function isBefore(a: VirtualEvent, b: VirtualEvent): boolean {
 }
 
 function push(heap: VirtualEvent[], event: VirtualEvent): void {
-  let at = heap.length;
   heap.push(event);
+  rise(heap, event, heap.length - 1);
+}
+
+/** Takes the event at this place out: a timer that is cancelled, as most are, goes at once and weighs on no other. */
+function remove(heap: VirtualEvent[], place: number): void {
+  const last = heap.pop()!;
+  if (place === heap.length) return;
+  const above = (place - 1) >> 1;
+  if (place > 0 && isBefore(last, heap[above]!)) rise(heap, last, place);
+  else sink(heap, last, place);
+}
+
+function rise(heap: VirtualEvent[], event: VirtualEvent, from: number): void {
+  let at = from;
   while (at > 0) {
     const above = (at - 1) >> 1;
     const parent = heap[above]!;
     if (!isBefore(event, parent)) break;
     heap[at] = parent;
+    parent.place = at;
     at = above;
   }
   heap[at] = event;
+  event.place = at;
 }
 
-function pop(heap: VirtualEvent[]): void {
-  const last = heap.pop();
-  if (last === undefined || heap.length === 0) return;
-  let at = 0;
+function sink(heap: VirtualEvent[], event: VirtualEvent, from: number): void {
+  let at = from;
   for (;;) {
     let below = at * 2 + 1;
     if (below >= heap.length) break;
     if (below + 1 < heap.length && isBefore(heap[below + 1]!, heap[below]!)) below++;
     const child = heap[below]!;
-    if (!isBefore(child, last)) break;
+    if (!isBefore(child, event)) break;
     heap[at] = child;
+    child.place = at;
     at = below;
   }
-  heap[at] = last;
+  heap[at] = event;
+  event.place = at;
 }

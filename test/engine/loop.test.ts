@@ -8,11 +8,11 @@ import { Loop } from '../../src/engine/loop.ts';
 import type { ShardEnv } from '../../src/engine/shard-env.ts';
 import type { ShardState } from '../../src/engine/shard-state.ts';
 import { Unwritten } from '../../src/engine/unwritten.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import { ManualClock } from './shard-rig.ts';
 
 /** A loop that counts how often it looks for a host that is due. */
-function counted() {
-  const clock = new ManualClock();
+function counted(clock: Clock = new ManualClock()) {
   const activity = new Activity();
   let looks = 0;
   const frontier = {
@@ -21,8 +21,13 @@ function counted() {
       return undefined;
     },
     waitUntil: () => Number.POSITIVE_INFINITY,
+    clockMoved: () => {},
   };
-  const env = { id: 0, context: { clock, config: parseConfig({}, 'test'), shards: 1 } } as unknown as ShardEnv;
+  const env = {
+    id: 0,
+    context: { clock, config: parseConfig({}, 'test'), shards: 1 },
+    events: { notice: () => {} },
+  } as unknown as ShardEnv;
   const state = {
     frontier,
     activity,
@@ -66,3 +71,20 @@ for (const why of ['disk', 'pages', 'stopping'] as const) {
     assert.deepEqual([loop.paused, leases()], ['', true]);
   });
 }
+
+test('before the request rate lets something through no host is asked for; a clock that is set back does not prolong it', () => {
+  let epochMs = 1_700_000_000_000;
+  let monoMs = 1_000;
+  const { loop, leases } = counted({ nowEpochMs: () => epochMs, nowMonoMs: () => monoMs, setTimer: () => () => {} });
+  const goesOn = (ms: number): boolean => {
+    epochMs += ms;
+    monoMs += ms;
+    return leases();
+  };
+  assert.equal(goesOn(0), true);
+  loop.waitForRate(epochMs + 500);
+  assert.deepEqual([goesOn(0), goesOn(499), goesOn(1)], [false, false, true]);
+  loop.waitForRate(epochMs + 500);
+  epochMs -= 86_400_000;
+  assert.equal(goesOn(1), true);
+});

@@ -69,6 +69,32 @@ describe('a simulated crawl', () => {
     assertClean(packed);
   });
 
+  it('admits and fetches the same URLs when pages are handed over as generated instead of written and parsed as HTML', async () => {
+    const pages = { missing: 0.05, redirect: 0.05, noindex: 0.05, copy: 0.05, 'bad-coding': 0.05 };
+    const links = { ...WEB.links, odd: 0.3, nofollow: 0.1 };
+    const runs: SimulationResult[] = [];
+    for (const body of ['links', 'generated'] as const)
+      runs.push(await simulate({ ...BASE, web: { ...WEB, hosts: { 'endless-path': 0.3 }, body, links, pages } }));
+    const [html, generated] = runs as [SimulationResult, SimulationResult];
+    runs.forEach(assertClean);
+    assert.ok(generated.overall.admitted > 50, `${generated.overall.admitted} URLs`);
+    assert.deepEqual(generated.recount?.keys, html.recount?.keys);
+    assert.deepEqual(generated.recount?.pages, html.recount?.pages);
+    for (const part of ['found', 'rejected', 'fetched', 'dropped'] as const)
+      assert.deepEqual(generated.overall[part], html.overall[part], part);
+  });
+
+  it('under a request rate uses all of it, and each shard gets its share', async () => {
+    const config = simConfig({ politeness: { rate: 5 }, run: { shards: 4 } });
+    const web = { ...WEB, body: 'generated' as const, sites: 200, pagesPerHost: { min: 50, alpha: 2, max: 100 } };
+    const result = await simulate({ ...BASE, config, web, seedCount: 200, forMs: 2 * MINUTE });
+    const seconds = result.tookMs / 1_000;
+    assert.ok(result.exchanges <= 5 * seconds + 1 && result.exchanges >= 580, `${result.exchanges} requests in ${seconds} s`);
+    for (const { requests } of result.totals) assert.ok(requests >= 130, `${requests} requests of one shard`);
+    assert.equal(result.constraints[0]?.constraint, 'rate');
+    assertClean(result);
+  });
+
   it('whose time is up ends in an orderly way and keeps what waits', async () => {
     const result = await simulate({ ...BASE, forMs: 20_000 });
     assert.equal(result.reason, 'time-limit');
@@ -119,6 +145,32 @@ describe('what seeds have found', () => {
     const faults = { ...NO_FAULTS, untilMs: 10 * MINUTE, killEveryMs: 8_000, downMsMax: 500 };
     const result = await simulate({ ...BASE, config, web, faults });
     assert.ok(result.starts > 10, `${result.starts} starts`);
+    assertClean(result);
+  });
+
+  it('seeds 818, 5223, 5294: finds that were acknowledged stay, though the process died before its log was synced and the power went later (R-L1, R-M2)', async () => {
+    const config = simConfig({ run: { shards: 3 } });
+    const faults = { ...NO_FAULTS, untilMs: 20 * MINUTE, killEveryMs: 6_000, powerCuts: 0.5, syncSlow: 0.5, downMsMax: 500 };
+    for (const seed of [12, 14]) {
+      const result = await simulate({ ...BASE, config, seed, faults });
+      assert.ok((result.faults.kill ?? 0) > 10 && (result.faults['lost-batch'] ?? 0) > 0, JSON.stringify(result.faults));
+      assert.equal(result.reason, 'finished');
+      assertClean(result);
+    }
+  });
+
+  it('seeds 5411, 5943: starts of which none makes a commit durable all name the same one, and the verifier finds it (R-C8)', async () => {
+    const faults = { ...NO_FAULTS, untilMs: 10 * MINUTE, killEveryMs: 2_000, powerCuts: 0.5, syncSlow: 0.5, downMsMax: 500 };
+    const result = await simulate({ ...BASE, seed: 12, faults });
+    assert.ok(result.starts > 10, `${result.starts} starts`);
+    assertClean(result);
+  });
+
+  it('seeds 5926, 6554: finds on their way when the page limit is reached wait in the outboxes, and the totals count them as in transit (R-M2)', async () => {
+    const config = simConfig({ run: { shards: 3 }, limits: { maxPages: 10 } });
+    const result = await simulate({ ...BASE, config, seed: 13, faults: { ...NO_FAULTS, untilMs: 30 * MINUTE, linkLost: 0.6 } });
+    assert.equal(result.reason, 'page-limit');
+    assert.ok(result.overall.inTransit > 0);
     assertClean(result);
   });
 });

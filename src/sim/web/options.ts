@@ -66,6 +66,8 @@ export const PAGE_KINDS = [
 ] as const;
 export type PageKind = (typeof PAGE_KINDS)[number] | 'page';
 
+const BODIES = ['generated', 'links', 'text'] as const;
+
 export interface WebOptions {
   /** Registrable domains. */
   readonly sites: number;
@@ -82,8 +84,11 @@ export interface WebOptions {
     readonly odd: number;
     readonly nofollow: number;
   };
-  /** `links`: a page is its links and little else, which is cheap; `text`: pages with paragraphs, so that duplicates are recognised by their text. */
-  readonly body: 'links' | 'text';
+  /**
+   * `generated`: a page is handed over as its title and links, without HTML (generated.ts), which is cheapest; `links`: as HTML that is its links and little
+   * else; `text`: pages with paragraphs, so that duplicates are recognised by their text.
+   */
+  readonly body: (typeof BODIES)[number];
   /** Words of a page's text: log-normal. */
   readonly words: { readonly median: number; readonly sigma: number };
   /** To the first byte: log-normal over hosts; connecting takes a third of it. */
@@ -137,7 +142,7 @@ const BROAD: WebOptions = {
   hostsPerSite: { alpha: 2, max: 2_000 },
   pagesPerHost: { min: 3, alpha: 0.9, max: 1_000_000 },
   links: { ...SMALL.links, away: 0.2, odd: 0.01 },
-  body: 'links',
+  body: 'generated',
   shared: { share: 0.5, addresses: 20_000, skew: 3 },
   cdn: { share: 0.15, addresses: 256 },
   hosts: {
@@ -206,8 +211,8 @@ function over(base: Tree, given: Record<string, unknown>, source: string, path: 
       if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) throw invalid(source, `${name} is a number from 0`);
       result[key] = value;
     } else {
-      if (value !== 'links' && value !== 'text') throw invalid(source, `${name} is links or text`);
-      result[key] = value;
+      if (!BODIES.includes(value as WebOptions['body'])) throw invalid(source, `${name} is one of ${BODIES.join(', ')}`);
+      result[key] = value as string;
     }
   }
   return result;

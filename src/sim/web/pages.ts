@@ -146,17 +146,39 @@ export class SimPages {
     }
   }
 
-  /** The HTML of a page. */
-  html(host: HostFacts, page: number, nowMs: number): string {
+  /** What a page's answer holds: HTML, or the lines of generated.ts. */
+  body(host: HostFacts, page: number, nowMs: number): string {
     const original = this.original(host, page);
-    if (original !== page) return this.html(host, original, nowMs);
-    const kind = this.kind(host, page);
-    const textPage = kind === 'near-copy' ? page - 1 : host.kind === 'copies' ? 0 : page;
+    const kind = this.kind(host, original);
+    return this.#hosts.options.body === 'generated' ? this.#generated(host, original, kind) : this.#html(host, original, kind, nowMs);
+  }
+
+  #generated(host: HostFacts, page: number, kind: PageKind): string {
+    let lines = `T${this.#title(host, textPageOf(host, page, kind))}\n`;
+    if (kind === 'noindex') lines += 'Rnoindex, nofollow\n';
+    const hrefs = this.links(host, page);
+    for (let at = 0; at < hrefs.length; at++) lines += `${this.isNofollow(host, page, at) ? 'N' : 'L'}${hrefs[at]}\n`;
+    if (this.#hasOddLinks(host, page)) for (const href of oddLinks(page)) lines += `L${href.replaceAll('&amp;', '&')}\n`;
+    for (const href of trapHrefs(host, page)) lines += `L${href}\n`;
+    return lines;
+  }
+
+  #title({ contentSeed }: HostFacts, textPage: number): string {
+    return `${WORDS[mix(contentSeed, textPage) % WORDS.length]} ${textPage}`;
+  }
+
+  #hasOddLinks({ contentSeed }: HostFacts, page: number): boolean {
+    const { odd } = this.#hosts.options.links;
+    return odd > 0 && unit(contentSeed, page, DRAW.odd) < odd;
+  }
+
+  #html(host: HostFacts, page: number, kind: PageKind, nowMs: number): string {
+    const textPage = textPageOf(host, page, kind);
     const changed = kind === 'near-copy' ? 1 : host.kind === 'copies' ? 1 + (page % 3) : 0;
-    const { links, body } = this.#hosts.options;
+    const { body } = this.#hosts.options;
     const { contentSeed: seed } = host;
     const version = body === 'links' ? 0 : this.version(host, textPage, nowMs);
-    let html = `<!doctype html><title>${WORDS[mix(seed, textPage) % WORDS.length]} ${textPage}</title>`;
+    let html = `<!doctype html><title>${this.#title(host, textPage)}</title>`;
     if (kind === 'noindex') html += '<meta name=robots content="noindex, nofollow">';
     if (body === 'text') html += this.#text(seed, textPage, version, changed);
     html += '<ul>';
@@ -166,8 +188,9 @@ export class SimPages {
         ? `<li><a rel=nofollow href="${hrefs[at]}">`
         : `<li><a href="${body === 'text' ? spelt(hrefs[at]!, seed, page, at) : hrefs[at]}">`;
     }
-    if (unit(seed, page, DRAW.odd) < links.odd) for (const href of oddLinks(page)) html += `<li><a href="${href}">`;
-    return `${html}${trapLinks(host, page)}</ul>`;
+    if (this.#hasOddLinks(host, page)) for (const href of oddLinks(page)) html += `<li><a href="${href}">`;
+    for (const href of trapHrefs(host, page)) html += `<li><a href="${href}">`;
+    return `${html}</ul>`;
   }
 
   #text(seed: number, page: number, version: number, changed: number): string {
@@ -236,11 +259,15 @@ function oddLinks(page: number): string[] {
   ];
 }
 
-function trapLinks(host: HostFacts, page: number): string {
-  if (host.kind === 'calendar') return '<li><a href="/calendar/2026/01/">calendar</a>';
-  if (host.kind === 'endless-path') return '<li><a href="/deeper/">deeper</a>';
-  if (host.kind === 'facets') return `<li><a href="/list?color=${page % 9}">list</a>`;
-  return '';
+function trapHrefs(host: HostFacts, page: number): readonly string[] {
+  if (host.kind === 'calendar') return ['/calendar/2026/01/'];
+  if (host.kind === 'endless-path') return ['/deeper/'];
+  return host.kind === 'facets' ? [`/list?color=${page % 9}`] : [];
+}
+
+/** The page whose title and text a page has. */
+function textPageOf(host: HostFacts, page: number, kind: PageKind): number {
+  return kind === 'near-copy' ? page - 1 : host.kind === 'copies' ? 0 : page;
 }
 
 function facets(path: string): string {

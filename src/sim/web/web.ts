@@ -3,6 +3,7 @@
  * request and the time; a rate-limiting server is told when it was last asked.
  */
 import { hashOfText, mix, unit } from '../mix.ts';
+import { GENERATED_TYPE } from './generated.ts';
 import { type HostFacts, SimHosts } from './hosts.ts';
 import type { PageKind, WebOptions } from './options.ts';
 import { type Place, SimPages } from './pages.ts';
@@ -91,11 +92,13 @@ export class SimWeb {
   answer(request: WebRequest): WebAnswer {
     const { host, path, nowMs } = request;
     const jitter = 0.7 + 0.6 * unit(host.seed, DRAW.jitter, hashOfText(path), Math.floor(nowMs));
-    const times = { connectMs: (host.latencyMs * jitter) / 3, headMs: host.latencyMs * jitter };
-    if (host.kind === 'refusing') return { ...EMPTY, ...times, refuses: 'refused' };
-    if (host.kind === 'black-hole') return { ...EMPTY, ...times, refuses: 'silent' };
-    if (host.kind === 'bad-tls' && request.scheme === 'https') return { ...EMPTY, ...times, refuses: 'tls' };
-    return { ...EMPTY, ...times, ...this.#served(request) };
+    const headMs = host.latencyMs * jitter;
+    const connectMs = headMs / 3;
+    if (host.kind === 'refusing') return { ...EMPTY, connectMs, headMs, refuses: 'refused' };
+    if (host.kind === 'black-hole') return { ...EMPTY, connectMs, headMs, refuses: 'silent' };
+    if (host.kind === 'bad-tls' && request.scheme === 'https') return { ...EMPTY, connectMs, headMs, refuses: 'tls' };
+    const { status, headers = EMPTY.headers, body = NO_BYTES, repeats = 1, bodyMs = 0, end = 'done' } = this.#served(request);
+    return { connectMs, refuses: '', headMs, status, headers, body, repeats, bodyMs, end };
   }
 
   #served(request: WebRequest): Partial<WebAnswer> & { readonly status: number } {
@@ -210,11 +213,13 @@ export class SimWeb {
     const { host, nowMs } = request;
     const etag = `"${(host.contentSeed ^ number).toString(36)}-${this.pages.version(host, number, nowMs)}"`;
     if (request.ifNoneMatch === etag) return { status: 304, headers: ['ETag', etag] };
-    const body = Buffer.from(this.pages.html(host, number, nowMs), 'latin1');
+    const body = Buffer.from(this.pages.body(host, number, nowMs), 'latin1');
     const bodyMs = Math.min(20_000, Math.max(body.length, this.pages.transferBytes(host, number)) / this.options.bandwidth);
-    const whole = { status: 200, headers: [...HTML, 'ETag', etag], body, bodyMs };
+    const headers = ['Content-Type', this.options.body === 'generated' ? GENERATED_TYPE : 'text/html; charset=utf-8', 'ETag', etag];
+    const whole = { status: 200, headers, body, bodyMs };
     if (kind === 'cut-off') return { ...whole, end: 'reset' };
-    if (kind === 'bad-coding') return { ...whole, headers: [...HTML, 'Content-Encoding', 'gzip'], body: Buffer.concat([GZIP_HEAD, body]) };
+    if (kind === 'bad-coding')
+      return { ...whole, headers: [...headers, 'Content-Encoding', 'gzip'], body: Buffer.concat([GZIP_HEAD, body]) };
     if (host.kind === 'stalling' && mix(host.seed, DRAW.stall, number, Math.floor(nowMs / 60_000)) % 4 === 0)
       return { ...whole, end: 'stall' };
     return whole;
