@@ -145,7 +145,8 @@ function checkLinks(
     const place = host === undefined ? undefined : web.pages.find(host, parts.pathQuery);
     if (host === undefined || place?.at !== 'page') continue;
     const hrefs = web.pages.linksToFollow(host, place.page);
-    if (web.pages.links(host, place.page).length > context.config.fetch.maxLinks) continue;
+    // A copy has the links of its original.
+    if (web.pages.links(host, web.pages.original(host, place.page)).length > context.config.fetch.maxLinks) continue;
     const resolver = new LinkResolver(page.url);
     for (const href of hrefs) {
       const url = resolver.resolve(href);

@@ -208,7 +208,7 @@ export class Judge {
     view.lastLease = 0;
     view.pending = undefined;
     this.#rateDueMs = Number.NEGATIVE_INFINITY;
-    for (const exchange of view.open.values()) this.#cutOff(exchange);
+    for (const exchange of view.open.values()) this.#cutOff(exchange, view);
     // What a commit did not cover is done again, and owed from here on.
     for (const [owing, commitSeq] of view.recent) {
       if (commitSeq < header.commitSeq) continue;
@@ -249,7 +249,7 @@ export class Judge {
     for (let n = 0; n < overtakers.length; n++) this.findings.undecided('lost-end');
   }
 
-  #cutOff(exchange: OpenExchange): void {
+  #cutOff(exchange: OpenExchange, view: ShardView): void {
     const { host, address } = exchange;
     this.#endLost(exchange);
     this.counts.cutOff++;
@@ -257,7 +257,16 @@ export class Judge {
       owing.open = undefined;
       owing.endedAt = undefined;
     }
-    host.facts = { ...host.facts, durationMs: 0, retryAfterMs: 0, failed: false };
+    // A robots.txt that went with a stop before this one is asked for anew: its Crawl-delay is not known by now.
+    const crawlDelayMs = this.#crawlDelayOf(exchange.start, view);
+    host.facts = { ...host.facts, crawlDelayMs, durationMs: 0, retryAfterMs: 0, failed: false };
+  }
+
+  /** Of the robots.txt in force for the request's origin; −1 without one. */
+  #crawlDelayOf(start: LedgerStart, view: ShardView): number {
+    const inForce = this.#robots.get(originOf(start));
+    if (inForce?.hash === undefined || inForce.state === 'deny-all') return -1;
+    return this.#shelf.rules(inForce.hash, view.rules?.config.token ?? '')?.crawlDelayMs ?? -1;
   }
 
   // ── requests ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -495,12 +504,9 @@ export class Judge {
     const slow = (end.status === 429 || end.status === 503) && end.outcome !== 'aborted';
     if (slow) host.slowDowns++;
     else if (end.status > 0 && host.slowDowns > 0) host.slowDowns--;
-    const inForce = this.#robots.get(originOf(start));
-    const token = view.rules?.config.token ?? '';
-    const file = inForce?.hash === undefined || inForce.state === 'deny-all' ? undefined : this.#shelf.rules(inForce.hash, token);
     host.facts = {
       durationMs: end.durationMs,
-      crawlDelayMs: file?.crawlDelayMs ?? -1,
+      crawlDelayMs: this.#crawlDelayOf(start, view),
       slowDowns: host.slowDowns,
       retryAfterMs: slow ? (end.retryAfterMs ?? 0) : 0,
       failed: end.outcome === 'connect-failed' || end.outcome === 'tls-failed',

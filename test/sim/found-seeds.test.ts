@@ -9,6 +9,8 @@ const FOUND: Readonly<Record<number, string>> = {
   618: 'a robots.txt brought a Crawl-delay while 503s were in force, and the pause was doubled from the delay alone (R-C3)',
   890: 'the judge kept the begin of a budget cycle that a kill had taken back (R-E3)',
   1512: 'both of the page budget in 46 starts (R-E3)',
+  20997: 'a Crawl-delay whose robots.txt a power cut had taken was held against the crawl at a later kill (R-C8)',
+  26042: 'the recount looked for the links of a copy, which has those of its original',
 };
 
 describe('seeds that found something find nothing now', { concurrency: 1 }, () => {
