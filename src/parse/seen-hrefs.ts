@@ -6,6 +6,10 @@
  * Open addressing over an array that holds no object; exact: equal hashes are compared as strings. Emptied for each page.
  */
 const MIN_SLOTS = 1 << 10;
+/** Places looked at for one href. A page that wants more is made to: its hrefs go to a Set of its own, whose hash nobody can foresee. */
+const PROBES_MAX = 64;
+/** No slot: too many were looked at. */
+const CROWDED = -1;
 const PRIME = 0x01000193;
 
 export class SeenHrefs {
@@ -13,9 +17,12 @@ export class SeenHrefs {
   #slots = new Int32Array(MIN_SLOTS);
   #hrefs: string[] = [];
   readonly #hashes: number[] = [];
+  /** Instead of all of these, for a page whose hrefs crowd. */
+  #set: Set<string> | undefined;
 
   /** Lets go of the hrefs, and of the memory that a page with very many took. */
   reset(): void {
+    this.#set = undefined;
     if (this.#hrefs.length === 0) return;
     if (this.#slots.length > MIN_SLOTS) this.#slots = new Int32Array(MIN_SLOTS);
     else this.#slots.fill(0);
@@ -24,13 +31,17 @@ export class SeenHrefs {
   }
 
   has(href: string): boolean {
-    return this.#slots[this.#slotOf(href, hashOf(href))] !== 0;
+    if (this.#set !== undefined) return this.#set.has(href);
+    const slot = this.#slotOf(href, hashOf(href));
+    return slot === CROWDED ? this.#useSet().has(href) : this.#slots[slot] !== 0;
   }
 
   /** Adds it; false when it was there. */
   add(href: string): boolean {
+    if (this.#set !== undefined) return addTo(this.#set, href);
     const hash = hashOf(href);
     const slot = this.#slotOf(href, hash);
+    if (slot === CROWDED) return addTo(this.#useSet(), href);
     if (this.#slots[slot] !== 0) return false;
     this.#hashes.push(hash);
     this.#slots[slot] = this.#hrefs.push(href);
@@ -38,16 +49,22 @@ export class SeenHrefs {
     return true;
   }
 
-  /** Where it stands, or the free slot where it would. */
+  #useSet(): Set<string> {
+    this.#set = new Set(this.#hrefs);
+    return this.#set;
+  }
+
+  /** Where it stands, or the free slot where it would; CROWDED when that is too far away. */
   #slotOf(href: string, hash: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
     let slot = hash & mask;
-    for (let place = slots[slot]!; place !== 0; place = slots[slot]!) {
-      if (this.#hashes[place - 1] === hash && this.#hrefs[place - 1] === href) break;
+    for (let probes = 0; probes < PROBES_MAX; probes++) {
+      const place = slots[slot]!;
+      if (place === 0 || (this.#hashes[place - 1] === hash && this.#hrefs[place - 1] === href)) return slot;
       slot = (slot + 1) & mask;
     }
-    return slot;
+    return CROWDED;
   }
 
   #grow(): void {
@@ -60,6 +77,11 @@ export class SeenHrefs {
     });
     this.#slots = slots;
   }
+}
+
+function addTo(set: Set<string>, href: string): boolean {
+  const before = set.size;
+  return set.add(href).size > before;
 }
 
 /** FNV-1a over the code units, its high bits folded into the low ones that choose a slot. */

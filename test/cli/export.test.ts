@@ -3,8 +3,9 @@
  * an interrupt leaves nothing behind.
  */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -192,6 +193,34 @@ describe('taking results elsewhere', { concurrency: false }, () => {
     assert.deepEqual(await rows('pages', { since: '2100-01-01' }), []);
     assert.equal((await rows('pages', { since: '1h' })).length, (await rows('pages')).length);
     assert.deepEqual(await rows('links', { since: '2100-01-01' }), []);
+  });
+
+  test('a link keeps standing and its file is replaced; what is no file is refused and stays; a stranger’s .part stays', async () => {
+    const [real, link, pipe] = ['real.jsonl', 'link.jsonl', 'pipe'].map((name) => join(dir, name)) as [string, string, string];
+    writeFileSync(real, 'old');
+    symlinkSync(real, link);
+    const strange = `${real}.999999.part`;
+    writeFileSync(strange, 'mine');
+    const sink = openSink(link);
+    await sink.write(Buffer.from('new'));
+    await sink.finish();
+    assert.equal(readFileSync(real, 'utf8'), 'new');
+    assert.equal(lstatSync(link).isSymbolicLink(), true);
+    assert.equal(readFileSync(strange, 'utf8'), 'mine');
+    execFileSync('mkfifo', [pipe]);
+    for (const place of [pipe, dir]) assert.throws(() => openSink(place), /is not a regular file/);
+    assert.equal(lstatSync(pipe).isFIFO(), true);
+    // A directory that takes the place meanwhile: nothing is left of the export.
+    const late = openSink(join(dir, 'late.jsonl'));
+    await late.write(Buffer.from('x'));
+    mkdirSync(join(dir, 'late.jsonl'));
+    await assert.rejects(late.finish(), /cannot be written/);
+    late.discard();
+    assert.deepEqual(
+      readdirSync(dir).filter((left) => left.includes('late.jsonl.')),
+      [],
+    );
+    rmSync(strange);
   });
 
   test('an interrupt leaves no half file, a reader that goes away ends it silently', async () => {

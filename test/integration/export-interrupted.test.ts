@@ -1,6 +1,7 @@
 /** Exports that are ended in their middle, as real processes: what is left on disk, what is said, and that the same command again gives the whole. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -42,7 +43,7 @@ const files = (dir: string, file: string): string[] => readdirSync(dir).filter((
 async function exportInItsMiddle({ dir, out }: Crawled, file: string): Promise<RunningProcess> {
   const { command, args } = portolan('export', out, '--what', 'links', '--out', file);
   const running = start(command, args);
-  const part = join(dir, `${basename(file)}.${running.pid}.part`);
+  const part = join(dir, `${basename(file)}.portolan-${hostname()}-${running.pid}.part`);
   for (const until = Date.now() + HANGS_MS; Date.now() < until; await wait(5)) {
     if ((statSync(part, { throwIfNoEntry: false })?.size ?? 0) > 0) return running;
   }
@@ -81,17 +82,17 @@ async function parquet(web: Crawled): Promise<void> {
   const killed = await exportInItsMiddle(web, file);
   killed.killGroup();
   assert.equal((await killed.ended).signal, 'SIGKILL');
-  const part = `links.parquet.${killed.pid}.part`;
+  const part = `links.parquet.portolan-${hostname()}-${killed.pid}.part`;
   assert.deepEqual(files(web.dir, file), ['links.parquet', part]);
   assert.equal(readFileSync(file, 'utf8'), 'an older one');
   assert.throws(() => rowsOf(join(web.dir, part)), /footer/);
   // That of a process that is there is somebody's work: this test's own.
-  writeFileSync(join(web.dir, `links.parquet.${process.pid}.part`), 'not finished');
+  writeFileSync(join(web.dir, `links.parquet.portolan-${hostname()}-${process.pid}.part`), 'not finished');
 
   const { command, args } = portolan('export', web.out, '--what', 'links', '--out', file);
   const { code, stderr } = await capture(command, args);
   assert.equal(code, 0, stderr);
-  assert.deepEqual(files(web.dir, file), ['links.parquet', `links.parquet.${process.pid}.part`]);
+  assert.deepEqual(files(web.dir, file), ['links.parquet', `links.parquet.portolan-${hostname()}-${process.pid}.part`]);
   assert.equal(rowsOf(file), ROWS);
 }
 

@@ -3,7 +3,8 @@
  * removes what there is, and the next export to that name what a kill has left) and is then told of on standard error. A reader of standard output that goes
  * away (`| head`) ends the export silently.
  */
-import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { PortolanError } from '../../core/errors.ts';
 import { bytes } from '../numbers.ts';
@@ -40,14 +41,25 @@ export function openFileSink(file: string): FileSink {
 class RenamedFile implements FileSink {
   readonly #file: string;
   readonly #temporary: string;
+  /** What is replaced: behind a symbolic link the file that it names. */
+  readonly #target: string;
   #fd: number | undefined;
+  #isDone = false;
   length = 0;
 
+  /** Throws PORTOLAN_USAGE_INVALID for what is there and no file, as a directory or a device, which the rename would take the place of. */
   constructor(file: string) {
     this.#file = file;
-    this.#temporary = `${file}.${process.pid}.part`;
+    const there = onDisk(file, () => statSync(file, { throwIfNoEntry: false }));
+    if (there !== undefined && !there.isFile()) {
+      throw new PortolanError('PORTOLAN_USAGE_INVALID', `${file} is not a regular file`, {
+        remedy: 'name another file with --out, or - for standard output',
+      });
+    }
+    this.#target = there === undefined ? file : realpathSync(file);
+    this.#temporary = `${this.#target}${ownMark()}${process.pid}.part`;
     this.#fd = onDisk(file, () => openSync(this.#temporary, 'w'));
-    removeLeftOver(file);
+    removeLeftOver(this.#target);
   }
 
   get remains(): string {
@@ -77,15 +89,17 @@ class RenamedFile implements FileSink {
       fsyncSync(fd);
       closeSync(fd);
       this.#fd = undefined;
-      renameSync(this.#temporary, this.#file);
+      renameSync(this.#temporary, this.#target);
+      this.#isDone = true;
     });
     process.stderr.write(`written: ${this.#file}, ${bytes(this.length)}\n`);
   }
 
   discard(): void {
-    if (this.#fd === undefined) return;
-    closeSync(this.#fd);
+    if (this.#isDone) return;
+    if (this.#fd !== undefined) closeSync(this.#fd);
     this.#fd = undefined;
+    this.#isDone = true;
     rmSync(this.#temporary, { force: true });
   }
 }
@@ -113,9 +127,14 @@ class OutputSink implements Sink {
   readonly remains = 'what was written to standard output is not the whole';
 }
 
-/** Unfinished files of processes that were killed: they have no one to finish them. Best effort. */
+/** Stands in the name of an unfinished file, before the process's number: nobody else's file is called so, and a process of another machine is not ours to judge. */
+function ownMark(): string {
+  return `.portolan-${hostname()}-`;
+}
+
+/** Unfinished files of processes of this machine that were killed: they have no one to finish them. Best effort. */
 function removeLeftOver(file: string): void {
-  const [dir, start] = [dirname(file), `${basename(file)}.`];
+  const [dir, start] = [dirname(file), `${basename(file)}${ownMark()}`];
   try {
     for (const name of readdirSync(dir)) {
       const pid = name.startsWith(start) ? /^(\d+)\.part$/.exec(name.slice(start.length))?.[1] : undefined;
