@@ -2,7 +2,6 @@
  * Politeness debts after a stop (PROTOCOL section 4): what the ledger says beyond the last commit, and what was in flight at it, becomes debts
  * of hosts and addresses. A stop may make the crawl slower than it had to be, never faster than it may.
  */
-
 import { BACKOFF_MAX } from '../frontier/gap.ts';
 import { hostOfKey } from './entries.ts';
 import { gapOwed } from './host-gap.ts';

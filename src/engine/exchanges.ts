@@ -4,7 +4,6 @@
  * Invariant: the ledger holds the start record before the request leaves, and the end record after everything that the result adds to the
  * host's pause is known. A lease ends once; its slot, its address and the host's gap end with it, before anything is done with the result.
  */
-
 import { type HostRecord, hostDueMs } from '../core/host.ts';
 import type { OutcomeCode } from '../core/reasons.ts';
 import type { QueueEntry } from '../core/records.ts';

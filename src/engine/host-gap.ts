@@ -1,7 +1,5 @@
 /** The pause that a host is owed after its last exchange, from what its record says of that exchange and of the host. */
-
 import type { GapRule, HostRecord } from '../core/host.ts';
-
 import type { ThreadContext } from './context.ts';
 
 export function gapOwed(

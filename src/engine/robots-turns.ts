@@ -4,7 +4,6 @@
  * A redirect is followed hop by hop, each under the lease of the host it leads to; a hop to another host leaves as an errand, and the host that
  * asked sleeps until the reply comes or its deadline passes.
  */
-
 import type { EpochMs } from '../core/time.ts';
 import type { ExchangeResult } from '../fetch/exchange.ts';
 import type { Frontier, HostMemory } from '../frontier/frontier.ts';

@@ -5,7 +5,6 @@
  * Every turn ends with a lease, with the host asleep, parked or set apart, or with `endTurn`. Robots rules, blocklist and budget are asked here, at
  * the last moment before the request, whatever was known when the URL was queued.
  */
-
 import { counted } from '../core/counted.ts';
 import { queuedTotal } from '../core/host.ts';
 import type { QueueEntry } from '../core/records.ts';

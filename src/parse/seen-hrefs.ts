@@ -1,7 +1,7 @@
 /**
  * The distinct hrefs of one page. A Set that lives as long as the parser would do, but for the garbage collector: V8 leaves the table that a Set outgrows
  * or clears pointing to its successor, so one table that reached the old generation keeps every later one alive, with the hrefs in it and the pages they
- * are slices of, until the next full collection (53 KB a page were promoted; a third of the process's CPU time went to collections).
+ * are slices of, until the next full collection (53 KB a page were promoted; a quarter of the process's CPU time went to it).
  *
  * Open addressing over an array that holds no object; exact: equal hashes are compared as strings. Emptied for each page.
  */
